@@ -55,9 +55,22 @@ def test_count_with_numeric_embeddings(capsys: pytest.CaptureFixture[str]) -> No
     assert "never 9" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("limit", [["--max-ram-bytes", "0.06kB"], ["--max", "ram-bytes=60B"]])
+def test_count_within_a_limit_on_ram(capsys: pytest.CaptureFixture[str], limit: list[str]) -> None:
+    arguments = [*COUNT, "--widths", "0,4,8", *limit, "--max-bytes", "400", "--json"]
+    assert run(arguments) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["limits"] == {"bytes": 400, "ram_bytes": 60}
+    # ten inputs and one output: linear, 4, 4-4 have 44, 56 and 56 bytes; 4-8 has too many weights
+    assert facts["feasible"] == 3
+    assert facts["most_expensive"]["ram_bytes"] == 56
+    assert facts["unused_widths"] == [[8], [8]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--max-ram-bytes", "1"], "no architecture meets ram_bytes <= 1: the cheapest, 8-8, has"),
         (["--max-parameters", "10"], "no architecture meets parameters <= 10: the cheapest, 8-8,"),
         ([], "at least one limit must be given"),
         (["--widths", "8,,16", "--max-flops", "99"], "must be integers"),

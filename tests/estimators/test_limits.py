@@ -24,6 +24,7 @@ LIMITS = st.fixed_dictionaries(
         "max_dense_parameters": st.integers(1, 120),
         "max_flops": st.integers(1, 300),
         "max_bytes": st.integers(1, 600),
+        "max_ram_bytes": st.integers(1, 80),
     },
 ).filter(lambda limits: any(limits.values()))
 

@@ -389,11 +389,15 @@ HEADERS = {
     ),
     "another type": (
         make_header_change(lambda header: header["head.1.bias"].update(dtype="I32")),
-        "head.1.bias.dtype must be one of 'F32', got 'I32'",
+        "head.1.bias.dtype must be one of 'F32', 'F16', 'I8', got 'I32'",
+    ),
+    "another precision": (
+        make_header_change(lambda header: header["head.1.bias"].update(dtype="F16")),
+        r"head.1.bias must be F32 of the shape \(1,\), got F16 \(1,\)",
     ),
     "another shape": (
         make_header_change(lambda header: header["head.1.bias"].update(shape=[10**10])),
-        r"the shape of head.1.bias must be \(1,\), got \(10000000000,\)",
+        r"head.1.bias must be F32 of the shape \(1,\), got F32 \(10000000000,\)",
     ),
     "another name": (
         make_header_change(lambda header: header.update(other=header.pop("head.1.bias"))),

@@ -172,7 +172,7 @@ def run_settings(draw: st.DrawFn) -> RunSettings:
     """Draw settings, of which some have no option on the command line."""
     numbers = st.one_of(st.integers(1, 10**15), st.floats(1e-9, 1e12))
     limits = draw(st.dictionaries(st.sampled_from(LIMIT_NAMES), numbers, min_size=1))
-    limits |= draw(st.sampled_from([{}, {"bytes": 80_000}, {"bytes": 60e3}]))
+    limits |= draw(st.sampled_from([{}, {"bytes": 80_000}, {"bytes": 60e3}, {"ram_bytes": 2_000}]))
     order = draw(st.sampled_from(["random", "time", "group"]))
     columns = draw(COLUMNS)
     kinds = st.sampled_from(["categorical", "numeric", "hashed", "boolean"])

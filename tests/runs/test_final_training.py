@@ -14,7 +14,7 @@ from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._final_training import FinalModel, make_final_trainer, train_final_model
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs.candidates._training import Candidate
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 from tests.runs.helpers import make_table
 
 SAVED_PLAN = {"search_epochs": 1, "epochs": 4, "candidates": 1}
@@ -27,11 +27,15 @@ def make_run(rows: int = 60, **options: object) -> PlannedRun:
     return plan_run(data, settings, saved_plan=SAVED_PLAN)
 
 
-def make_candidate(weights: Mapping[str, np.ndarray] | None = None) -> Candidate:
+def make_candidate(
+    weights: Mapping[str, np.ndarray] | None = None, precision: Precision = Precision.FLOAT32
+) -> Candidate:
     return Candidate(
         architecture=Architecture((4,)),
         lesson=LABELS_ONLY,
+        precision=precision,
         loss=0.5,
+        float32_loss=0.5,
         stop_after=2,
         temperature=TEMPERATURE,
         seconds=0.0,

@@ -179,7 +179,7 @@ def test_candidates_are_compared_by_the_given_metric() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(
-    st.sampled_from(["parameters", "dense_parameters", "flops", "bytes"]),
+    st.sampled_from(["parameters", "dense_parameters", "flops", "bytes", "ram_bytes"]),
     st.integers(5, 4_000),
     st.sampled_from([None, (4, 8), (0, 3, 16)]),
 )

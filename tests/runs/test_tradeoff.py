@@ -147,7 +147,10 @@ def test_the_result_lists_bottlenecks(widths, layers, tradeoff, finished_runs) -
     """The first layer counts too, since the table has three inputs."""
     smallest = finished_runs[0].model
     model = SimpleNamespace(
-        architecture=Architecture(widths), costs=smallest.costs, limits=smallest.limits
+        architecture=Architecture(widths),
+        precision=smallest.precision,
+        costs=smallest.costs,
+        limits=smallest.limits,
     )
     changed = (replace(finished_runs[0], model=model), *finished_runs[1:])
     assert build_tradeoff_result(tradeoff, changed).models[0].bottlenecks == tuple(layers)
@@ -331,7 +334,7 @@ def test_a_network_too_slow_for_a_tight_limit_is_a_candidate_for_a_wider_one(lat
     assert loose.chosen.loss <= min(one.loss for one in tight.candidates)
 
 
-@pytest.mark.parametrize("cost", ["parameters", "dense_parameters", "flops", "bytes"])
+@pytest.mark.parametrize("cost", ["parameters", "dense_parameters", "flops", "bytes", "ram_bytes"])
 def test_limits_on_counts_must_be_integers(cost) -> None:
     with pytest.raises(TabNASError, match=rf"limits on {cost} must be integers, got 150.5"):
         plan_tradeoff(make_labelled(), RunSettings(limits={cost: 150}), (150.5, 300), cost=cost)

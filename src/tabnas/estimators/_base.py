@@ -20,7 +20,7 @@ from tabnas.teachers import EstimatorTeacher
 from tabnas.threads import limit_threads
 
 if TYPE_CHECKING:
-    from tabnas.export import ExportResult
+    from tabnas.export import CExportResult, ExportResult
 
 
 class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
@@ -59,7 +59,8 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         logger.on_end(finished)
         self._set_model(finished.model)
         feasible = finished.plan.feasible
-        self.costs_ |= feasible.budget.costs(feasible.space, self.architecture_)
+        budget = feasible.budget.at_precision(finished.model.precision)
+        self.costs_ |= budget.costs(feasible.space, self.architecture_)
         self.n_iter_ = finished.chosen.stop_after
         self.result_ = build_run_result(finished)
         self.candidates_ = list(self.result_.candidates)
@@ -142,6 +143,38 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
             int8=int8,
             margin=margin,
         )
+
+    def export_c(
+        self,
+        folder: str | Path,
+        X: Any = None,  # noqa: N803
+        *,
+        prefix: str = "tabnas",
+    ) -> CExportResult:
+        """Write the fitted model as `model.h` and `model.c`, for devices without any runtime.
+
+        If there is a C compiler, they are written only if they predict the same as `predict` and
+        `predict_proba`.
+
+        Parameters
+        ----------
+        folder : str or Path
+            Where to write. Files of these names are replaced.
+        X : table or array, optional
+            Real rows to compare on, in addition to synthetic ones.
+        prefix : str, default="tabnas"
+            What all names begin with, so that a program can use several models.
+
+        Returns
+        -------
+        CExportResult
+            The memory that the files need, and how they were checked.
+        """
+        from tabnas.export import export_c
+
+        check_is_fitted(self)
+        rows = None if X is None else self._check_features(X)
+        return export_c(self.model_, folder, check=rows, prefix=prefix)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

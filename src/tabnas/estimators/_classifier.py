@@ -43,7 +43,10 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
     max_flops : int or None, default=None
         Maximum number of operations for one row.
     max_bytes : int or None, default=None
-        Maximum size of the weights in bytes.
+        Maximum size of the weights in bytes, as they are stored: see `precision`.
+    max_ram_bytes : int or None, default=None
+        Maximum memory for activations in bytes, while one row is predicted: the input and the
+        output of a layer, as float32.
     max_latency_us : float or None, default=None
         Maximum microseconds of a call for one row, including preprocessing, of the exported ONNX
         file in onnxruntime, on one thread of this machine. The fitted model is measured.
@@ -52,6 +55,9 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
     latency_table : str, Path or None, default=None
         A file written by `tabnas latency --out` on another machine, whose latency is then limited.
         It is predicted and not measured.
+    precision : {"auto", "float32", "float16", "int8"}, default="auto"
+        How weights are stored. "auto" is float32; if bytes are limited, int8 or float32, whichever
+        is better on rows held out from training. Predictions are those of the rounded weights.
     layers : int or None, default=None
         Maximum number of hidden layers; None means three.
     widths : sequence of int or None, default=None
@@ -142,9 +148,11 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         max_dense_parameters: int | None = None,
         max_flops: int | None = None,
         max_bytes: int | None = None,
+        max_ram_bytes: int | None = None,
         max_latency_us: float | None = None,
         max_batch_latency_us: float | None = None,
         latency_table: str | Path | None = None,
+        precision: str = "auto",
         layers: int | None = None,
         widths: Sequence[int] | None = None,
         numeric_dimensions: Sequence[int] | None = None,
@@ -165,9 +173,11 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         self.max_dense_parameters = max_dense_parameters
         self.max_flops = max_flops
         self.max_bytes = max_bytes
+        self.max_ram_bytes = max_ram_bytes
         self.max_latency_us = max_latency_us
         self.max_batch_latency_us = max_batch_latency_us
         self.latency_table = latency_table
+        self.precision = precision
         self.layers = layers
         self.widths = widths
         self.numeric_dimensions = numeric_dimensions

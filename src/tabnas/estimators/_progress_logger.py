@@ -36,7 +36,8 @@ class ProgressLogger:
     def on_end(self, finished: FinishedRun) -> None:
         """Log the architecture that was found, and its costs."""
         feasible, limits = finished.plan.feasible, finished.model.limits
-        costs = feasible.budget.costs(feasible.space, finished.model.architecture)
+        budget = feasible.budget.at_precision(finished.model.precision)
+        costs = budget.costs(feasible.space, finished.model.architecture)
         used = ", ".join(f"{costs[name]:,} of {upper:,} {name}" for name, upper in limits.items())
         self._log(
             f"found: {finished.model.architecture}, {used}, in {finished.total_seconds:.1f} seconds"

@@ -14,6 +14,15 @@ from tabnas.model._calibration import apply_temperature, fit_temperature, smooth
 from tabnas.model._files import load_model, save_model
 from tabnas.model._metrics import METRICS, Metric, default_metric, get_metric, metrics_for
 from tabnas.model._model import Model, decode_outputs, probabilities
+from tabnas.model._rounding import (
+    Int8Array,
+    Weight,
+    center_weights,
+    dequantize,
+    quantize_weights,
+    round_network,
+    round_weights,
+)
 from tabnas.model._scores import primary_loss, score
 from tabnas.model._task import make_examples, network_task
 from tabnas.model._tree_inputs import EncodedTreeMatrix, TreeInputs, TreeMatrix
@@ -25,6 +34,7 @@ __all__ = [
     "METRICS",
     "BoostedTrees",
     "EncodedTreeMatrix",
+    "Int8Array",
     "Metric",
     "Model",
     "Score",
@@ -32,9 +42,12 @@ __all__ = [
     "TreeInputs",
     "TreeMatrix",
     "TreeRows",
+    "Weight",
     "apply_temperature",
+    "center_weights",
     "decode_outputs",
     "default_metric",
+    "dequantize",
     "fit_boosted_trees",
     "fit_temperature",
     "get_metric",
@@ -45,6 +58,9 @@ __all__ = [
     "network_task",
     "primary_loss",
     "probabilities",
+    "quantize_weights",
+    "round_network",
+    "round_weights",
     "save_model",
     "score",
     "smoothed_log_loss",

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from tabnas.decoding import Bounds, DecodeError, decode, parse_json
 from tabnas.errors import TabNASError
+from tabnas.space import Precision
 
 FORMAT = 2
 KIND = "tabnas model"
@@ -39,6 +40,7 @@ class ModelDocument(Header):
     architecture: str
     dimensions: tuple[int, ...]
     knots: tuple[tuple[float, ...], ...] = ()
+    precision: Precision = Precision.FLOAT32
     encoder: dict[str, Any]
     limits: dict[str, int | float]
     target: dict[str, Any]

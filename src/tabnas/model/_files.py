@@ -10,7 +10,6 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from math import prod
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,14 +20,16 @@ from tabnas.files import read_file, sync_folder
 from tabnas.model._document import WeightsEntry, digest, parse_document, render_document
 from tabnas.model._model import Model
 from tabnas.model._task import Float32Array, network_task
-from tabnas.model._weights import (
+from tabnas.model._weights import Shapes, weight_shapes
+from tabnas.model._weights_file import (
     MAX_HEADER,
-    Shapes,
+    from_arrays,
     pack_weights,
+    stored_arrays,
+    to_arrays,
     unpack_weights,
-    weight_shapes,
 )
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 
 DOCUMENT = "model.json"
 WEIGHTS = "weights.safetensors"
@@ -49,7 +50,7 @@ def save_model(model: Model, folder: str | Path, *, overwrite: bool = False) -> 
     try:
         final = Path(folder).resolve()
         _check_replaceable(final, overwrite=overwrite)
-        weights = pack_weights(model.weights)
+        weights = pack_weights(to_arrays(model.weights, model.precision))
         document = render_document(_content(model, digest(weights)))
         if len(document) > MAX_DOCUMENT:
             raise TabNASError(
@@ -67,6 +68,7 @@ def _content(model: Model, weights_digest: str) -> dict[str, Any]:
         "architecture": str(model.architecture),
         "dimensions": list(model.dimensions),
         "knots": [list(knots) for knots in model.knots],
+        "precision": str(model.precision),
         "limits": dict(model.limits),
         "encoder": model.encoder.to_dict(),
         "target": model.target.to_dict(),
@@ -138,7 +140,7 @@ def load_model(folder: str | Path) -> Model:
         task = network_task(encoder, target, document.dimensions, document.knots)
         shapes = weight_shapes(task, architecture)
     with _naming("weights"):
-        weights = _read_weights(root, document.weights, shapes)
+        weights = _read_weights(root, document.weights, shapes, document.precision)
     with _naming("content"):
         return Model(
             encoder=encoder,
@@ -146,24 +148,28 @@ def load_model(folder: str | Path) -> Model:
             architecture=architecture,
             dimensions=document.dimensions,
             knots=document.knots,
+            precision=document.precision,
             weights=weights,
             limits=document.limits,
         )
 
 
-def _read_weights(root: Path, entry: WeightsEntry, shapes: Shapes) -> dict[str, Float32Array]:
+def _read_weights(
+    root: Path, entry: WeightsEntry, shapes: Shapes, precision: Precision
+) -> dict[str, Float32Array]:
     if entry.shapes != shapes:
         raise TabNASError(
             "the shapes must be those of the architecture, the encoder and the target, but "
             "others are listed"
         )
-    size = sum(4 * prod(shape) for shape in shapes.values())
+    arrays = stored_arrays(shapes, precision)
+    size = sum(array.size for array in arrays.values())
     data = read_file(root, WEIGHTS, "model", min_size=size, max_size=size + MAX_HEADER)
     if digest(data) != entry.sha256:
         raise TabNASError(
             f"{WEIGHTS} does not match its digest: it is damaged or belongs to another model"
         )
-    return unpack_weights(data, shapes, WEIGHTS)
+    return from_arrays(unpack_weights(data, arrays, WEIGHTS))
 
 
 @contextmanager

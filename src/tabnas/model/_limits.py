@@ -8,15 +8,27 @@ from numbers import Real
 
 from tabnas.errors import TabNASError
 from tabnas.nets import Task
-from tabnas.space import ABSENT, COSTS, MEASURED_COSTS, Architecture, SearchSpace, compute_costs
+from tabnas.space import (
+    ABSENT,
+    COSTS,
+    MEASURED_COSTS,
+    Architecture,
+    Precision,
+    SearchSpace,
+    compute_costs,
+)
 
 
 def compute_network_costs(
-    task: Task, architecture: Architecture, limits: Collection[str] = ()
+    task: Task,
+    architecture: Architecture,
+    precision: Precision,
+    *,
+    required: Collection[str] = (),
 ) -> dict[str, float]:
     """Return every cost of the network that can be computed.
 
-    A cost that is named in `limits` must be computable.
+    A `required` cost must be computable.
     """
     space = SearchSpace(
         [[width] for width in architecture.widths or (ABSENT,)],
@@ -27,7 +39,7 @@ def compute_network_costs(
         if architecture.dimension
         else None,
     )
-    return compute_costs(space, architecture, required=limits)
+    return compute_costs(space, architecture, precision=precision, required=required)
 
 
 def check_limits(limits: Mapping[str, float]) -> dict[str, float]:

@@ -25,10 +25,11 @@ from tabnas.data import (
 from tabnas.data.lowlevel import RowError, rename_rows
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model._limits import check_limits, compute_network_costs
+from tabnas.model._rounding import check_precision, round_weights
 from tabnas.model._task import Float32Array, make_examples, network_task
 from tabnas.model._weights import check_weights, weight_shapes
 from tabnas.nets import SGD, SuperNet, Task
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 from tabnas.threads import stream_in_threads
 from tabnas.types import FloatArray
 
@@ -56,6 +57,7 @@ class Model:
     architecture: Architecture
     dimensions: tuple[int, ...] = ()  # of the embedding of each categorical column
     knots: tuple[tuple[float, ...], ...] = ()  # of each numeric feature, if numbers are embedded
+    precision: Precision = Precision.FLOAT32  # that weights are stored in, and rounded to
     weights: Mapping[str, Float32Array]  # by name, as `SuperNet.standalone(...).weights()`
     limits: Mapping[str, float] = field(default_factory=dict)  # upper bounds by cost
 
@@ -67,6 +69,7 @@ class Model:
             )
         set_field = object.__setattr__
         set_field(self, "dimensions", tuple(map(int, self.dimensions)))
+        set_field(self, "precision", check_precision(self.precision))
         if not self.architecture.dimension:
             set_field(self, "knots", ())
         task = network_task(self.encoder, self.target, self.dimensions, self.knots)
@@ -75,7 +78,10 @@ class Model:
         set_field(self, "limits", MappingProxyType(check_limits(self.limits)))
         self.check_limits()
         shapes = weight_shapes(task, self.architecture)
-        set_field(self, "weights", MappingProxyType(check_weights(self.weights, shapes)))
+        weights = round_weights(check_weights(self.weights, shapes), self.precision)
+        for array in weights.values():
+            array.flags.writeable = False
+        set_field(self, "weights", MappingProxyType(weights))
 
     # -- properties ------------------------------------------------------------------------------
 
@@ -87,16 +93,18 @@ class Model:
     @property
     def costs(self) -> dict[str, float]:
         """Every cost of the network that can be computed, by name."""
-        return compute_network_costs(self.task, self.architecture)
+        return compute_network_costs(self.task, self.architecture, self.precision)
 
     def check_limits(self) -> None:
         """Raise an error if the network exceeds a limit. Measured costs cannot be checked here."""
-        costs = compute_network_costs(self.task, self.architecture, self.limits)
+        costs = compute_network_costs(
+            self.task, self.architecture, self.precision, required=self.limits
+        )
         for name, upper in self.limits.items():
             if name in costs and costs[name] > upper:
                 raise InfeasibleError(
                     f"the limit on {name} is {upper:,}, but the architecture {self.architecture} "
-                    f"needs {costs[name]:,}; choose one within the limit"
+                    f"needs {costs[name]:,} as {self.precision}; choose one within the limit"
                 )
 
     @property

@@ -1,17 +1,12 @@
-"""The weights of a network: their names and shapes, and their safetensors file."""
+"""The weights of a network: their names and shapes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import prod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
-from tabnas.decoding import DecodeError, decode, parse_json
 from tabnas.errors import TabNASError
 from tabnas.model._task import Float32Array
 from tabnas.nets import NUMERIC_EMBEDDING, Task
@@ -59,7 +54,7 @@ def check_weights(weights: Mapping[str, Any], shapes: Shapes) -> dict[str, Float
 
     Raise an error unless exactly these arrays are there and all numbers are finite.
     """
-    _check_names(weights, shapes, "the weights")
+    check_names(weights, shapes, "the weights")
     copies = {}
     for name, shape in shapes.items():
         array = np.asarray(weights[name])
@@ -78,73 +73,11 @@ def check_weights(weights: Mapping[str, Any], shapes: Shapes) -> dict[str, Float
     return copies
 
 
-def _check_names(arrays: Mapping[str, Any], shapes: Shapes, source: str) -> None:
-    wrong = sorted(map(str, set(arrays) ^ set(shapes)))
+def check_names(arrays: Mapping[str, Any], expected: Mapping[str, Any], source: str) -> None:
+    """Raise an error unless the arrays have exactly the expected names."""
+    wrong = sorted(map(str, set(arrays) ^ set(expected)))
     if wrong:
         raise TabNASError(
             f"{source} must hold exactly the arrays of the architecture, but "
             f"{', '.join(wrong[:5])} {'is' if len(wrong) == 1 else 'are'} missing or unknown"
         )
-
-
-# -- the file ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class TensorEntry:
-    """An array in the header of a safetensors file."""
-
-    dtype: Literal["F32"]
-    shape: tuple[int, ...]
-    data_offsets: tuple[int, int]
-
-
-def pack_weights(weights: Mapping[str, Float32Array]) -> bytes:
-    """Return the bytes of the file, the same for the same weights."""
-    data: bytes = save(dict(weights))
-    return data
-
-
-def unpack_weights(data: bytes, shapes: Shapes, name: str) -> dict[str, Float32Array]:
-    """Return the arrays of a file, whose header is checked before any array is created."""
-    _check_header(data, shapes, name)
-    try:
-        weights: dict[str, Float32Array] = load(data)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise TabNASError(f"{name} cannot be read as a safetensors file: {error}") from None
-    return weights
-
-
-def _check_header(data: bytes, shapes: Shapes, name: str) -> None:
-    length = int.from_bytes(data[:LENGTH_BYTES], "little")
-    if not 2 <= length <= min(MAX_HEADER, len(data)) - LENGTH_BYTES:
-        raise DecodeError(
-            f"{name} must have a header within its {len(data):,} bytes, but it claims {length:,}"
-        )
-    source = f"the header of {name}"
-    content = parse_json(data[LENGTH_BYTES : LENGTH_BYTES + length], source=source)
-    header = decode(dict[str, Any], content, source=source)
-    header.pop("__metadata__", None)
-    _check_names(header, shapes, name)
-    entries = decode(dict[str, TensorEntry], header, source=source)
-    for array, shape in shapes.items():
-        if entries[array].shape != shape:
-            raise DecodeError(
-                f"{source}: the shape of {array} must be {shape}, got {entries[array].shape}"
-            )
-    _check_offsets(list(entries.values()), len(data) - LENGTH_BYTES - length, source)
-
-
-def _check_offsets(entries: list[TensorEntry], size: int, source: str) -> None:
-    """Check that the arrays lie side by side and fill the file."""
-    end = 0
-    for entry in sorted(entries, key=lambda entry: entry.data_offsets):
-        if entry.data_offsets != (end, end + 4 * prod(entry.shape)):
-            break
-        end = entry.data_offsets[1]
-    else:
-        if end == size:
-            return
-    raise DecodeError(
-        f"{source}: data_offsets must be those of arrays that lie side by side and fill the file"
-    )

@@ -16,7 +16,7 @@ from tabnas.nets._engines import EngineFactory, get_engine_factory
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._initialization import init_weights
-from tabnas.nets._optimizers import Adam, Optimizer
+from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
 from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
@@ -291,6 +291,12 @@ class SuperNet:
         with self._lock:
             self._engine.load_state_dict(checked)
             self.steps = int(checked["steps"])
+
+    def with_weights(self, weights: Mapping[str, ArrayLike]) -> SuperNet:
+        """Return a network of the same space and engine with other weights, for evaluation."""
+        net = SuperNet(self.space, self.task, optimizer=SGD(), **self._engine_settings)  # type: ignore[arg-type]
+        net.load_weights(weights)
+        return net
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the network as its settings and state."""

@@ -61,7 +61,8 @@ subprocess.run(command, check=True)
 """
 KINDS = ("categorical", "numeric", "hashed")
 PARAMETERS = "parameters"
-COUNTED = (PARAMETERS, "dense_parameters", "flops", "bytes")
+BYTES = ("bytes", "ram_bytes")
+COUNTED = (PARAMETERS, "dense_parameters", "flops", *BYTES)
 """Costs with an option `--max-NAME` that takes an integer."""
 MAX_LINE = 76
 MAX_INTEGER = 10**24
@@ -234,7 +235,7 @@ def _limit(name: str, value: Any) -> list[str]:
     limit = _positive(value)
     if name in MEASURED_COSTS or (name in COUNTED and limit.isdecimal()):
         return _option(f"max_{name}", limit)
-    if name == "bytes":  # there is no fraction of a byte
+    if name in BYTES:  # there is no fraction of a byte
         raise NoCommandError
     return _option("max", f"{_word(name)}={limit}")
 

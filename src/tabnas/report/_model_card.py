@@ -21,6 +21,7 @@ from tabnas.formatting import (
 from tabnas.report._commands import PREDICT, RunConfig, decode_config, repeat_run, use_in_python
 from tabnas.report._limitations import is_dropped, list_limitations
 from tabnas.report._markdown import bullets, code_block, escape, join_names, table
+from tabnas.report._rounding_text import describe_rounding
 from tabnas.report._run_page import format_headline, format_main_scores
 from tabnas.report._teacher_text import (
     describe_answers,
@@ -95,6 +96,7 @@ def _describe_model(result: RunResult) -> str:
             f"{format_count(plan.outputs, 'output')}{embedded}, found and trained by tabnas "
             f"{escape(result.versions.get('tabnas', ''))}.",
             *_describe_numeric_embeddings(result),
+            *([sentence] if (sentence := describe_rounding(result)) else []),
             table(["Cost", "Value", "Limit", "Share"], rows),
             "Every limit holds." if result.is_within_limits else "**A limit does not hold.**",
         ]

@@ -29,7 +29,7 @@ from tabnas.results._teacher import (
     TeacherSummary,
     describe_lesson,
 )
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 
 RESULT_FORMAT = 2
 """The version of the format of `result.json`."""
@@ -82,8 +82,10 @@ class CandidateResult:
     architecture: Architecture
     teacher_share: Real = 0.0  # of the teacher's answers in what it learned from
     uses_unlabelled: bool = False  # whether it learned from rows without a label, too
+    precision: Precision = Precision.FLOAT32  # of its weights
     costs: Mapping[str, Amount]
     score: Real  # by the metric of the run, on validation rows or over folds
+    score_before_rounding: Real | None = None  # None for float32
     epochs: Count
     temperature: Real
     one_shot_loss: Real | None  # with the SuperNet's weights; None if it was not finite
@@ -198,6 +200,16 @@ class RunResult:
     def __post_init__(self) -> None:
         if not self.costs:
             raise ValueError("costs must hold at least one cost")
+
+    @property
+    def precision(self) -> Precision:
+        """The precision in which the weights of the network are stored."""
+        return self.candidates[0].precision if self.candidates else Precision.FLOAT32
+
+    @property
+    def has_rounded_candidates(self) -> bool:
+        """Whether the weights of a candidate are stored in less than float32."""
+        return any(candidate.precision is not Precision.FLOAT32 for candidate in self.candidates)
 
     @property
     def limited_costs(self) -> dict[str, CostUse]:

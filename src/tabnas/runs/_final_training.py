@@ -9,7 +9,7 @@ from typing import Literal
 from tabnas.decoding import decode
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.latency import Microseconds
-from tabnas.model import Model, apply_temperature
+from tabnas.model import Model, apply_temperature, round_network, round_weights
 from tabnas.nets import NonFiniteLossError, Trainer, TrainingRows
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import (
@@ -29,7 +29,6 @@ from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._latency_check import Latencies, LatencyCheck
 from tabnas.runs.plan._plan import Plan, TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.space import Architecture
 
 LATENCY_STEP = "latency"
 """The step of the checkpoint that holds measured latencies of trained models."""
@@ -132,8 +131,9 @@ def _train(
     with pool.measure("final training"):
         evaluated = chosen.weights
         if evaluated is None:
-            evaluated = _train_for_evaluation(run, chosen, index, on_progress, checkpoint)
-        evaluated = final = apply_temperature(evaluated, chosen.temperature)
+            trained = _train_for_evaluation(run, chosen, index, on_progress, checkpoint)
+            evaluated = round_network(trained, chosen.precision)
+        evaluated = final = _calibrate(evaluated, chosen)
     trained_on_all = bool(run.plan.folds) and data.test is None
     if run.settings.refit and not trained_on_all:
         with pool.measure("refit"):
@@ -149,15 +149,23 @@ def _train(
                 )
             else:
                 trained_on_all = True
-                final = apply_temperature(refitted, chosen.temperature)
+                final = _calibrate(round_network(refitted, chosen.precision), chosen)
     return FinalModel(
-        model=build_model(final, chosen.architecture, data, run.plan),
+        model=build_model(final, chosen, data, run.plan),
         index=index,
         evaluated_weights=evaluated,
         trained_on_all=trained_on_all,
         measured_us={},
         notes=tuple(notes),
     )
+
+
+def _calibrate(weights: Weights, chosen: Candidate) -> Weights:
+    """Return rounded weights with the temperature of the candidate.
+
+    It scales the output layer, which is rounded again.
+    """
+    return round_weights(apply_temperature(weights, chosen.temperature), chosen.precision)
 
 
 def _train_for_evaluation(
@@ -217,17 +225,16 @@ def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: TrainingP
     return make_trainer(candidate.architecture, rows, plan, training)
 
 
-def build_model(
-    weights: Weights, architecture: Architecture, data: PreparedData, plan: Plan
-) -> Model:
+def build_model(weights: Weights, chosen: Candidate, data: PreparedData, plan: Plan) -> Model:
     """Return the network with its encoder; raise an error if it exceeds a limit."""
     limits = {limit.cost.name: limit.upper for limit in plan.feasible.budget.limits}
     return Model(
         encoder=data.encoder,
         target=data.target,
-        architecture=architecture,
+        architecture=chosen.architecture,
         dimensions=data.dimensions,
         knots=data.task.inputs.knots,
+        precision=chosen.precision,
         weights=weights,
         limits=limits,
     )

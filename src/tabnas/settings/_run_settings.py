@@ -13,11 +13,21 @@ from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.nets import ENGINES
 from tabnas.settings._setting import check_type, get_settings, setting
 from tabnas.shares import Shares
-from tabnas.space import COSTS, DEFAULT_DIMENSIONS, MEASURED_COSTS, Budget, Cost, Limit
+from tabnas.space import (
+    COSTS,
+    DEFAULT_DIMENSIONS,
+    MEASURED_COSTS,
+    Budget,
+    Bytes,
+    Cost,
+    Limit,
+    Precision,
+)
 from tabnas.types import Scaling
 
 SplitKind = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
+PrecisionKind = Literal["auto", "float32", "float16", "int8"]
 TeacherKind = Literal["auto", "trees", "network", "own", "none"]
 Number = int | float
 MAX_WIDTH = 1 << 14
@@ -71,6 +81,17 @@ class RunSettings:
     """How rows are split: at random (by class), by time (the latest are the test), by group."""
     split_column: str | None = None
     """The column of times or groups, for the splits "time" and "group"; not used as a feature."""
+    precision: PrecisionKind = setting(
+        "auto",
+        kind="name",
+        panel="Architectures",
+        metavar="NAME",
+        help="How weights are stored: float32, float16, int8 or auto. A limit on bytes counts what "
+        "is stored, so int8 allows networks of nearly four times as many parameters. auto is "
+        "float32; if bytes are limited, int8 or float32, whichever is better on the validation "
+        "rows.",
+        choices=lambda: get_args(PrecisionKind),
+    )
     layers: int | None = setting(
         None,
         kind="integer",
@@ -332,12 +353,27 @@ class RunSettings:
     @property
     def budget(self) -> Budget:
         """The limits on costs that are computed, without those on latency."""
-        return Budget(**{n: upper for n, upper in self.limits.items() if n not in MEASURED_COSTS})
+        uppers = {n: upper for n, upper in self.limits.items() if n not in MEASURED_COSTS}
+        return Budget(**uppers).at_precision(self.precisions[0])
 
     def budget_with(self, latencies: Mapping[str, Cost]) -> Budget:
         """Return all limits in their order, given the costs of the latencies."""
         known = COSTS | dict(latencies)
-        return Budget(*(Limit(known[name], upper) for name, upper in self.limits.items()))
+        budget = Budget(*(Limit(known[name], upper) for name, upper in self.limits.items()))
+        return budget.at_precision(self.precisions[0])
+
+    @property
+    def precisions(self) -> tuple[Precision, ...]:
+        """The precisions to choose from; the first is that of the search.
+
+        A network within a limit on bytes as float32 is within it as int8, so a search for int8
+        finds both.
+        """
+        if self.precision != "auto":
+            return (Precision(self.precision),)
+        if Bytes.name in self.limits:
+            return Precision.INT8, Precision.FLOAT32
+        return (Precision.FLOAT32,)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.candidates._training import Candidate, Trial
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 from tests.runs.helpers import make_table
 
 
@@ -28,7 +28,9 @@ def make_candidate(number: int, loss: float, lesson: Lesson = LABELS_ONLY) -> Ca
     return Candidate(
         architecture=Architecture((number + 1,)),
         lesson=lesson,
+        precision=Precision.FLOAT32,
         loss=loss,
+        float32_loss=loss,
         stop_after=1,
         temperature=1.0,
         seconds=0.0,

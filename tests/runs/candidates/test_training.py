@@ -22,9 +22,10 @@ from tabnas.runs.candidates._training import (
 )
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 from tests.runs.helpers import make_table
 
+FLOAT32 = Precision.FLOAT32
 SETTINGS = RunSettings(limits={"parameters": 500}, drop=("day", "house"), class_weight="balanced")
 
 
@@ -44,7 +45,7 @@ def test_calibration_and_loss_use_weights(metric: str) -> None:
     training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS[metric], None)
     candidate = training.run()
     development = prepared.train_and_validation
-    outputs = training._outputs[candidate.stop_after - 1]
+    outputs = training.held_out_outputs(FLOAT32)[candidate.stop_after - 1]
     training_weight = development.examples.weight
     assert not np.allclose(training_weight, development.weight)  # classes are balanced
     assert candidate.temperature == fit_temperature(outputs, development.y, training_weight)
@@ -61,7 +62,7 @@ def test_calibration_and_loss_use_weights(metric: str) -> None:
 
 def nested_predictions(training: CrossValidation, prepared: PreparedData, plan: Plan) -> np.ndarray:
     """Predict each fold with the epoch and the temperature chosen on the other folds."""
-    all_outputs, rows = training._outputs, prepared.train_and_validation
+    all_outputs, rows = training.held_out_outputs(FLOAT32), prepared.train_and_validation
     nested = np.empty_like(all_outputs[0])
     for inside, outside in split_folds(prepared, plan):
         y, weight = rows.y[inside], rows.examples.weight[inside]
@@ -89,7 +90,9 @@ def test_no_row_is_scored_by_an_epoch_that_it_has_chosen() -> None:
     rng = np.random.default_rng(0)
     set_outputs(training, rng.normal(scale=3.0, size=(400, 48, 1)))
     candidate = training.evaluate()
-    chosen = training._outputs[candidate.stop_after - 1] / np.float32(candidate.temperature)
+    chosen = training.held_out_outputs(FLOAT32)[candidate.stop_after - 1] / np.float32(
+        candidate.temperature
+    )
     seen = primary_loss("log_loss", prepared.target, prepared.train_and_validation.y,
                         prepared.target_prediction(chosen))  # fmt: skip
     assert seen < np.log(2)  # seemingly better than chance
@@ -120,7 +123,7 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
 def set_outputs(training: CrossValidation, outputs: np.ndarray) -> None:
     """Replace the outputs of the folds, [epochs, rows, outputs]."""
     for part, (_, held_out) in zip(training.parts, training._folds, strict=True):
-        part.epoch_outputs = outputs[:, held_out].astype(np.float32)
+        part.epoch_outputs = outputs[None, :, held_out].astype(np.float32)
 
 
 def test_folds_without_a_finite_epoch_have_diverged() -> None:
@@ -198,7 +201,7 @@ def test_folds_and_final_training_average_weights() -> None:
     rows = prepared.train_and_validation
     trainer = make_trainer(Architecture((4,)), rows.take(train).examples, plan, plan.training)
     trainer.run()
-    outputs = training.parts[-1].epoch_outputs[-1]
+    outputs = training.parts[-1].epoch_outputs[0, -1]
     np.testing.assert_array_equal(
         trainer.net.logits(Architecture((4,)), rows.take(held_out).examples), outputs
     )
@@ -207,4 +210,4 @@ def test_folds_and_final_training_average_weights() -> None:
     off = replace(plan, training=replace(plan.training, averaging=0.0))
     without = CrossValidation(Trial(Architecture((4,))), prepared, off, METRICS["log_loss"], None)
     without.run()
-    assert (without.parts[-1].epoch_outputs[-1] != outputs).all()
+    assert (without.parts[-1].epoch_outputs[0, -1] != outputs).all()

@@ -68,6 +68,19 @@ def test_categories_are_reduced_before_dimensions() -> None:
     assert max(dimensions) < 8
 
 
+@pytest.mark.parametrize(
+    ("inputs", "dimensions"), [(20, (8, 8, 4)), (19, (4, 4, 4)), (11, (2, 2, 2)), (2, (1, 1, 1))]
+)
+def test_the_encoded_row_takes_at_most_half_of_a_limit_on_ram(
+    inputs: int, dimensions: tuple[int, ...]
+) -> None:
+    """Below three inputs nothing fits; then the row is as small as possible."""
+    encoder = make_encoder(300, 300, 10)
+    limited, chosen = fit_embeddings(encoder, Budget(ram_bytes=2 * 4 * inputs))
+    assert chosen == dimensions
+    assert limited.categories == encoder.categories
+
+
 def test_a_limit_on_flops_leaves_vocabularies_unchanged() -> None:
     encoder, dimensions = fit_embeddings(make_encoder(300), Budget(flops=10))
     assert encoder.categories == (301,)

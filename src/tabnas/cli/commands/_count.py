@@ -18,6 +18,7 @@ from tabnas.cli.options._shared import (
     MaxFlops,
     MaxNamed,
     MaxParameters,
+    MaxRamBytes,
 )
 from tabnas.errors import TabNASError
 from tabnas.formatting import format_limits
@@ -98,6 +99,7 @@ def count(
     max_dense_parameters: MaxDenseParameters = None,
     max_flops: MaxFlops = None,
     max_bytes: MaxBytes = None,
+    max_ram_bytes: MaxRamBytes = None,
     max_named: MaxNamed = None,
     as_json: Json = False,
 ) -> None:
@@ -128,6 +130,7 @@ def count(
         "dense_parameters": max_dense_parameters,
         "flops": max_flops,
         "bytes": max_bytes,
+        "ram_bytes": max_ram_bytes,
     }
     checked = require_limits(add_named_limits(limits, max_named))
     space = SearchSpace.uniform(

@@ -67,6 +67,7 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "network_bytes": estimate_network_bytes(feasible.space, data.task, plan.optimizer),
         "columns": data.encoder.describe(),
         "limits": {limit.cost.name: limit.upper for limit in feasible.budget.limits},
+        "precisions": [str(precision) for precision in plan.precisions],
         "numeric_embeddings": _describe_numeric_embeddings(feasible.space),
         "widths": [list(layer) for layer in feasible.space.widths],
         "architectures": feasible.space.size,
@@ -144,6 +145,7 @@ def print_planned(console: Console, facts: dict[str, Any]) -> None:
         limits = ", ".join(f"{limit:,}" for limit in tradeoff["limits"])
         table.add_row("limits", f"{tradeoff['cost']} <= {limits}; below, the plan of the loosest")
     table.add_row("limit", format_limits(facts["limits"]))
+    table.add_row("precision", " or ".join(facts["precisions"]))
     embeddings = facts["numeric_embeddings"]
     if embeddings is not None:
         table.add_row("input", _format_numeric_embeddings(embeddings))
@@ -177,6 +179,9 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
             safe_text(name),
             safe_text(_format_limited_cost(name, cost, result), max_length=MAX_NOTE_LENGTH),
         )
+    rounding = format_rounding(result)
+    if rounding:
+        table.add_row("precision", safe_text(rounding, max_length=MAX_NOTE_LENGTH))
     if result.teacher is not None:
         table.add_row("teacher", safe_text(summarize_teacher(result), max_length=MAX_NOTE_LENGTH))
     console.print(table)
@@ -203,6 +208,17 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
     files = "report.html, MODEL_CARD.md, model/, result.json, config.toml"
     console.print(f"{folder}: {files}", markup=False)
     console.print(f"next: tabnas predict {folder} new.csv --out predictions.csv", markup=False)
+
+
+def format_rounding(result: RunResult) -> str:
+    """Return the precision of the weights, and what rounding has changed; "" for float32."""
+    chosen = result.candidates[0] if result.candidates else None
+    if chosen is None or chosen.score_before_rounding is None:
+        return ""
+    decimals = 1 + choose_decimals(chosen.score)
+    before = format_fixed(chosen.score_before_rounding, decimals)
+    after = format_fixed(chosen.score, decimals)
+    return f"{chosen.precision}; {result.metric} {before} before rounding, {after} after"
 
 
 def _explain_dimension(result: RunResult) -> str:
@@ -267,6 +283,8 @@ def _print_candidates(console: Console, result: RunResult) -> None:
     table.add_column("")
     if result.teacher is not None:
         table.add_column("learned from")
+    if result.has_rounded_candidates:
+        table.add_column("weights")
     table.add_column(safe_text(metric), justify="right")
     table.add_column(safe_text(limit), justify="right")
     decimals = 1 + choose_decimals(result.candidates[0].score)
@@ -274,6 +292,7 @@ def _print_candidates(console: Console, result: RunResult) -> None:
         table.add_row(
             safe_text(candidate.architecture, max_length=MAX_ARCHITECTURE_LENGTH),
             *([] if result.teacher is None else [candidate.lesson]),
+            *([candidate.precision] if result.has_rounded_candidates else []),
             format_fixed(candidate.score, decimals),
             format_cost(candidate.costs[limit]) if limit in candidate.costs else "",
         )

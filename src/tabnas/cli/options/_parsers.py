@@ -25,6 +25,7 @@ BYTE_UNITS = {
     **{f"{prefix}{b}": factor for prefix, factor in COUNT_UNITS.items() for b in ("", "b")},
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "byte": 1, "bytes": 1,
 }  # fmt: skip
+BYTE_COSTS = ("bytes", "ram_bytes")
 SECOND_UNITS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 NUMBER = re.compile(r"([+-]?\d[\d_]{0,24}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,2})?)\s?([A-Za-z]*)", re.A)
 
@@ -159,7 +160,7 @@ def add_named_limits(
         if limits.get(name) is not None:
             raise TabNASError(f"the limit on {name} must be given once, got it twice")
         try:
-            limits[name] = parse_bytes(value) if name == "bytes" else parse_number(value)
+            limits[name] = parse_bytes(value) if name in BYTE_COSTS else parse_number(value)
         except ValueError:
             raise TabNASError(
                 f"--max must be the name of a cost and a number, like flops=60k, got {text!r}"

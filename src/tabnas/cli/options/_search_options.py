@@ -45,6 +45,7 @@ class SearchOptions:
     max_dense_parameters: options.MaxDenseParameters = None
     max_flops: options.MaxFlops = None
     max_bytes: options.MaxBytes = None
+    max_ram_bytes: options.MaxRamBytes = None
     max_latency_us: options.MaxLatencyUs = None
     max_batch_latency_us: options.MaxBatchLatencyUs = None
     max_named: options.MaxNamed = None

@@ -113,6 +113,14 @@ MaxBytes = Annotated[
         "Maximum size of the weights, like 80000 or 80kB. A parameter takes four bytes.",
     ),
 ]
+MaxRamBytes = Annotated[
+    int | None,
+    _limit(
+        parse_bytes,
+        "Maximum memory for activations while one row is predicted, like 2000 or 2kB: the input "
+        "and the output of a layer, four bytes a number.",
+    ),
+]
 MaxLatencyUs = Annotated[
     float | None,
     _limit(

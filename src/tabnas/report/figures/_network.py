@@ -8,6 +8,7 @@ from itertools import pairwise
 from tabnas.formatting import format_count, format_number
 from tabnas.report._chart import WIDTH
 from tabnas.report._figure import Figure
+from tabnas.report._rounding_text import describe_rounding
 from tabnas.report._svg import Drawing
 from tabnas.results import RunResult
 
@@ -51,7 +52,10 @@ def draw_network(result: RunResult) -> Figure:
     if embedded:
         _draw_embedded_inputs(drawing, result, lefts[0], bar, heights[0] / sizes[0], middle)
     return Figure(
-        key="network", title="The network", paragraphs=_describe(result, sizes), drawings=[drawing]
+        key="network",
+        title="The network",
+        paragraphs=_describe(result, sizes, names),
+        drawings=[drawing],
     )
 
 
@@ -91,7 +95,7 @@ def _draw_embedded_inputs(
     drawing.text(0, TOP + MAX_HEIGHT + 42, text, "tick")
 
 
-def _describe(result: RunResult, sizes: Sequence[int]) -> list[str]:
+def _describe(result: RunResult, sizes: Sequence[int], names: Sequence[str]) -> list[str]:
     depth = result.architecture.depth
     inputs, outputs = format_count(sizes[0], "input"), format_count(sizes[-1], "output")
     paragraphs = [
@@ -116,9 +120,23 @@ def _describe(result: RunResult, sizes: Sequence[int]) -> list[str]:
             f"{''.join(tables)}; the other {format_number(rest)} belong to biases and "
             "normalisation."
         )
+    rounding = describe_rounding(result)
+    paragraphs += [rounding] if rounding else []
+    if "ram_bytes" in result.limited_costs:
+        paragraphs.append(_describe_memory(sizes, names))
     if min(sizes) * MAX_HEIGHT / max(*sizes, 1) < MIN_HEIGHT:
         paragraphs.append("The lowest bars are drawn a little higher than to scale, to be seen.")
     return paragraphs
+
+
+def _describe_memory(sizes: Sequence[int], names: Sequence[str]) -> str:
+    """Say for which two neighbouring layers the activations take the most memory."""
+    peak = max(range(len(sizes) - 1), key=lambda k: sizes[k] + sizes[k + 1])
+    before, after = names[peak : peak + 2]
+    return (
+        f"To predict a row, the activations of two neighbouring layers are in memory at once. The "
+        f"most are those of {before} and {after}: {sizes[peak]:,} + {sizes[peak + 1]:,} numbers."
+    )
 
 
 def _describe_input_layer(result: RunResult) -> list[str]:

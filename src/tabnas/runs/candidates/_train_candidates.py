@@ -29,7 +29,7 @@ from tabnas.runs.candidates._training import (
 )
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._plan import Plan
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 
 TEACHER_SHARES = (0.7, 0.4)
 """Shares of the teacher's answers in the target; which is better differs from table to table
@@ -41,6 +41,8 @@ class CandidateRecord:
     """What a checkpoint holds of a candidate, in addition to its weights."""
 
     loss: float
+    float32_loss: float
+    precision: Precision
     share: Probability
     uses_unlabelled: bool
     stop_after: Count
@@ -87,7 +89,11 @@ def train_candidates(
 
 def first_trials(run: RunContext, architectures: Sequence[Architecture]) -> list[Trial]:
     """Return the trials of the first round: every architecture with the first lesson."""
-    return [Trial(architecture, list_lessons(run)[0]) for architecture in architectures]
+    lesson = list_lessons(run)[0]
+    return [
+        Trial(architecture, lesson, list_precisions(run, architecture))
+        for architecture in architectures
+    ]
 
 
 def following_trials(run: RunContext, candidates: Sequence[Candidate]) -> list[Trial]:
@@ -95,7 +101,18 @@ def following_trials(run: RunContext, candidates: Sequence[Candidate]) -> list[T
     if not candidates:
         return []
     best = min(candidates, key=lambda candidate: candidate.loss).architecture
-    return [Trial(best, lesson) for lesson in list_lessons(run)[1:]]
+    precisions = list_precisions(run, best)
+    return [Trial(best, lesson, precisions) for lesson in list_lessons(run)[1:]]
+
+
+def list_precisions(run: RunContext, architecture: Architecture) -> tuple[Precision, ...]:
+    """Return the precisions in which an architecture meets the limits."""
+    space, budget = run.plan.feasible.space, run.plan.feasible.budget
+    return tuple(
+        precision
+        for precision in run.plan.precisions
+        if budget.at_precision(precision).admits(space, architecture)
+    )
 
 
 def list_lessons(run: RunContext) -> tuple[Lesson, ...]:
@@ -200,6 +217,8 @@ def record_candidate(name: str, candidate: Candidate, checkpoint: StepCheckpoint
     """Store a candidate, with its weights if it has them."""
     record = CandidateRecord(
         candidate.loss,
+        candidate.float32_loss,
+        candidate.precision,
         candidate.lesson.share,
         candidate.lesson.uses_unlabelled,
         candidate.stop_after,
@@ -214,8 +233,10 @@ def _load_candidate(trial: Trial, name: str, plan: Plan, checkpoint: StepCheckpo
     weights = checkpoint.arrays(name) or None
     with reject_malformed():
         record = decode(CandidateRecord, checkpoint.result(name), source=name)
-        if isnan(record.loss):
+        if isnan(record.loss) or isnan(record.float32_loss):
             raise TabNASError(f"{name}: loss must be a number, got nan")
+        if record.precision not in trial.precisions:
+            raise TabNASError(f"{name}: it exceeds the limits in the precision {record.precision}")
         if not 1 <= record.stop_after <= plan.training.epochs:
             raise TabNASError(
                 f"{name}: stop_after must be an epoch of the plan, from 1 to "
@@ -226,7 +247,9 @@ def _load_candidate(trial: Trial, name: str, plan: Plan, checkpoint: StepCheckpo
     return Candidate(
         architecture=trial.architecture,
         lesson=trial.lesson,
+        precision=record.precision,
         loss=record.loss,
+        float32_loss=record.float32_loss,
         stop_after=record.stop_after,
         temperature=record.temperature,
         seconds=record.seconds,

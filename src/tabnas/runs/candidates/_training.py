@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget
-from tabnas.model import Metric, fit_temperature, primary_loss, smoothed_log_loss
+from tabnas.model import (
+    Metric,
+    fit_temperature,
+    primary_loss,
+    round_network,
+    smoothed_log_loss,
+)
 from tabnas.nets import (
     Examples,
     SuperNet,
@@ -29,7 +35,7 @@ from tabnas.runs.plan._plan import TrainingPlan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 from tabnas.states import read_floats, subtree
 from tabnas.types import FloatArray, IntArray
 
@@ -45,6 +51,7 @@ class Trial:
 
     architecture: Architecture
     lesson: Lesson = LABELS_ONLY
+    precisions: tuple[Precision, ...] = (Precision.FLOAT32,)  # in which it meets the limits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,7 +60,9 @@ class Candidate:
 
     architecture: Architecture
     lesson: Lesson  # what it has learned from
+    precision: Precision  # of the weights
     loss: float  # by the metric, to be minimised; infinite if the training diverged
+    float32_loss: float  # before its weights were rounded to their precision
     stop_after: int  # the best epoch, from 1
     temperature: float  # that divides its outputs; 1 for regression
     seconds: float
@@ -65,12 +74,23 @@ class Candidate:
         return cls(
             architecture=trial.architecture,
             lesson=trial.lesson,
+            precision=trial.precisions[0],
             loss=inf,
+            float32_loss=inf,
             stop_after=1,
             temperature=1.0,
             seconds=0.0,
             weights=None,
         )
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good a trained network is in one precision."""
+
+    loss: float
+    stop_after: int
+    temperature: float
 
 
 class CandidateTraining(ABC):
@@ -117,17 +137,27 @@ class CandidateTraining(ABC):
         """Return the candidate, once all parts are trained."""
 
     def _make_candidate(
-        self, *, loss: float, stop_after: int, temperature: float, weights: Weights | None
+        self, evaluations: Mapping[Precision, Evaluation], weights: Weights | None
     ) -> Candidate:
+        """Return the candidate in the best of the precisions in which it meets the limits."""
+        precision = min(self.trial.precisions, key=lambda precision: evaluations[precision].loss)
+        best = evaluations[precision]
         return Candidate(
             architecture=self.trial.architecture,
             lesson=self.trial.lesson,
-            loss=loss,
-            stop_after=stop_after,
-            temperature=temperature,
+            precision=precision,
+            loss=best.loss,
+            float32_loss=evaluations[Precision.FLOAT32].loss,
+            stop_after=best.stop_after,
+            temperature=best.temperature,
             seconds=sum(part.seconds for part in self.parts),
-            weights=weights,
+            weights=None if weights is None else round_network(weights, precision),
         )
+
+    @property
+    def _precisions(self) -> tuple[Precision, ...]:
+        """The precisions to evaluate: float32, and those of the trial."""
+        return tuple(dict.fromkeys((Precision.FLOAT32, *self.trial.precisions)))
 
     def _temperature(self, outputs: NDArray[np.float32], rows: EncodedRows) -> float:
         """Return the temperature that calibrates the outputs; 1 for regression."""
@@ -184,9 +214,12 @@ class TrainingPart:
     def _train(self, on_step: StepCallback) -> None:
         self.trainer.run(on_step=on_step)
 
-    def outputs(self) -> NDArray[np.float32]:
-        """Return the outputs of the network for the evaluated rows."""
-        return self.trainer.net.logits(self.trainer.child, self._evaluated.examples)
+    def outputs(self, precision: Precision = Precision.FLOAT32) -> NDArray[np.float32]:
+        """Return the outputs of the network for the evaluated rows, with rounded weights."""
+        net, child = self.trainer.net, self.trainer.child
+        if precision is not Precision.FLOAT32:
+            net = net.with_weights(round_network(net.weights(), precision))
+        return net.logits(child, self._evaluated.examples)
 
     def state_dict(self) -> Mapping[str, NDArray[Any]]:
         """Return the state as arrays."""
@@ -213,28 +246,36 @@ class HoldoutTraining(CandidateTraining):
 
     def evaluate(self) -> Candidate:
         (part,), rows = self.parts, self.data.validation
-        outputs = part.outputs()
-        temperature = self._temperature(outputs, rows)
-        return self._make_candidate(
-            loss=self._loss(outputs / np.float32(temperature), rows),
-            stop_after=part.trainer.result.best_epoch,
-            temperature=temperature,
-            weights=part.trainer.net.weights(),
-        )
+
+        def evaluate_rounded(precision: Precision) -> Evaluation:
+            outputs = part.outputs(precision)
+            temperature = self._temperature(outputs, rows)
+            loss = self._loss(outputs / np.float32(temperature), rows)
+            return Evaluation(loss, part.trainer.result.best_epoch, temperature)
+
+        evaluations = {precision: evaluate_rounded(precision) for precision in self._precisions}
+        return self._make_candidate(evaluations, part.trainer.net.weights())
 
 
 class FoldTraining(TrainingPart):
     """The training without one fold, and the outputs for its rows after every epoch."""
 
     def __init__(
-        self, make_trainer: Callable[[], Trainer], held_out: EncodedRows, shape: tuple[int, ...]
+        self,
+        make_trainer: Callable[[], Trainer],
+        held_out: EncodedRows,
+        shape: tuple[int, ...],
+        precisions: Sequence[Precision],
     ) -> None:
         super().__init__(make_trainer, held_out)
-        self.epoch_outputs = np.zeros(shape, np.float32)  # [epochs, rows, outputs]
+        self._precisions = precisions
+        # [precisions, epochs, rows, outputs]
+        self.epoch_outputs = np.zeros((len(precisions), *shape), np.float32)
 
     def _train(self, on_step: StepCallback) -> None:
         def on_epoch(result: TrainingResult) -> None:
-            self.epoch_outputs[result.epochs - 1] = self.outputs()
+            for k, precision in enumerate(self._precisions):
+                self.epoch_outputs[k, result.epochs - 1] = self.outputs(precision)
 
         self.trainer.run(on_epoch, on_step)
         self._trainer = None  # its network saw a part of the rows, and nothing needs it any more
@@ -272,6 +313,7 @@ class CrossValidation(CandidateTraining):
                 partial(self._make_trainer, fold, train),
                 data.train_and_validation.take(held_out),
                 (plan.training.epochs, len(held_out), data.task.outputs),
+                self._precisions,
             )
             for fold, (train, held_out) in enumerate(self._folds)
         )
@@ -283,35 +325,47 @@ class CrossValidation(CandidateTraining):
         return make_trainer(self.trial.architecture, training, self.plan, self.plan.training)
 
     def evaluate(self) -> Candidate:
-        rows, epochs = self.data.train_and_validation, self.plan.training.epochs
-        self._outputs = np.zeros((epochs, len(rows), self.data.task.outputs), np.float32)
-        for part, (_, held_out) in zip(self.parts, self._folds, strict=True):
-            self._outputs[:, held_out] = part.epoch_outputs
-        errors = np.stack([self._errors(epoch) for epoch in range(epochs)])
-        if not np.isfinite(errors).any():
-            return Candidate.diverged(self.trial)
-        stop_after, temperature = self._choose(errors, np.arange(len(rows)))
-        calibrated = np.empty_like(self._outputs[0])
-        for train, held_out in self._folds:
-            epoch, fold_temperature = self._choose(errors, train)
-            calibrated[held_out] = self._outputs[epoch - 1, held_out] / np.float32(fold_temperature)
-        return self._make_candidate(
-            loss=self._loss(calibrated, rows),  # a single fold may lack a class
-            stop_after=stop_after,
-            temperature=temperature,
-            weights=None,
-        )
+        evaluations = {
+            precision: self._evaluate_outputs(self.held_out_outputs(precision))
+            for precision in self._precisions
+        }
+        candidate = self._make_candidate(evaluations, None)
+        return candidate if candidate.loss < inf else Candidate.diverged(self.trial)
 
-    def _choose(self, errors: FloatArray, rows: IntArray) -> tuple[int, float]:
+    def held_out_outputs(self, precision: Precision) -> NDArray[np.float32]:
+        """Return the outputs for every row when it was held out: [epochs, rows, outputs]."""
+        rows, epochs = self.data.train_and_validation, self.plan.training.epochs
+        outputs = np.zeros((epochs, len(rows), self.data.task.outputs), np.float32)
+        for part, (_, held_out) in zip(self.parts, self._folds, strict=True):
+            outputs[:, held_out] = part.epoch_outputs[self._precisions.index(precision)]
+        return outputs
+
+    def _evaluate_outputs(self, outputs: NDArray[np.float32]) -> Evaluation:
+        """Evaluate the outputs of all held-out rows after every epoch."""
+        rows = self.data.train_and_validation
+        errors = np.stack([self._errors(of_epoch) for of_epoch in outputs])
+        if not np.isfinite(errors).any():
+            return Evaluation(inf, 1, 1.0)
+        stop_after, temperature = self._choose(outputs, errors, np.arange(len(rows)))
+        calibrated = np.empty_like(outputs[0])
+        for train, held_out in self._folds:
+            epoch, fold_temperature = self._choose(outputs, errors, train)
+            calibrated[held_out] = outputs[epoch - 1, held_out] / np.float32(fold_temperature)
+        loss = self._loss(calibrated, rows)  # of all rows: a single fold may lack a class
+        return Evaluation(loss, stop_after, temperature)
+
+    def _choose(
+        self, outputs: NDArray[np.float32], errors: FloatArray, rows: IntArray
+    ) -> tuple[int, float]:
         """Return the best epoch, from 1, and its temperature, by these held-out rows."""
         held_out = self.data.train_and_validation.take(rows)
         losses = np.average(errors[:, rows], axis=1, weights=held_out.training_weight)
         best = int(np.argmin(losses))
-        return best + 1, self._temperature(self._outputs[best, rows], held_out)
+        return best + 1, self._temperature(outputs[best, rows], held_out)
 
-    def _errors(self, epoch: int) -> FloatArray:
+    def _errors(self, outputs: NDArray[np.float32]) -> FloatArray:
         """Return the training loss of each held-out row, which is smoother than most metrics."""
-        rows, outputs = self.data.train_and_validation, self._outputs[epoch]
+        rows = self.data.train_and_validation
         if not np.isfinite(outputs).all():
             return np.full(len(rows), inf)
         if isinstance(self.data.target, ClassTarget):

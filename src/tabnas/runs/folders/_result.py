@@ -22,7 +22,7 @@ from tabnas.runs.evaluation._numeric_curves import read_numeric_curves
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._wider_steps import list_wider_steps
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 
 NAMED_VERSIONS = ("tabnas", "numba", "numpy", "pyarrow", "scikit-learn")
 
@@ -49,8 +49,12 @@ def build_run_result(finished: FinishedRun) -> RunResult:
                 architecture=candidate.architecture,
                 teacher_share=candidate.lesson.share,
                 uses_unlabelled=candidate.lesson.uses_unlabelled,
-                costs=_costs(plan, candidate.architecture),
+                precision=candidate.precision,
+                costs=_costs(plan, candidate.architecture, candidate.precision),
                 score=finished.metric.loss(candidate.loss),
+                score_before_rounding=None
+                if candidate.precision is Precision.FLOAT32
+                else finished.metric.loss(candidate.float32_loss),
                 epochs=candidate.stop_after,
                 temperature=candidate.temperature,
                 one_shot_loss=one_shot if isfinite(one_shot) else None,
@@ -60,7 +64,11 @@ def build_run_result(finished: FinishedRun) -> RunResult:
         chosen_by=chosen_by(plan),
         trained_on_all_rows=finished.trained_on_all_rows,
         limit_effects=finished.limit_effects,
-        wider_steps=list_wider_steps(space, finished.model.architecture, plan.feasible.budget),
+        wider_steps=list_wider_steps(
+            space,
+            finished.model.architecture,
+            plan.feasible.budget.at_precision(finished.model.precision),
+        ),
         rows=count_rows(data),
         columns=data.encoder.describe(),
         table=data.digest(),
@@ -89,7 +97,9 @@ def costs_with_limits(finished: FinishedRun) -> dict[str, CostUse]:
     limits = finished.model.limits
     return {
         name: CostUse(value, limits.get(name))
-        for name, value in _costs(finished.plan, finished.model.architecture).items()
+        for name, value in _costs(
+            finished.plan, finished.model.architecture, finished.model.precision
+        ).items()
     }
 
 
@@ -131,5 +141,8 @@ def _summarize_plan(plan: Plan) -> PlanSummary:
     )
 
 
-def _costs(plan: Plan, architecture: Architecture) -> dict[str, float]:
-    return {name: cost(plan.feasible.space, architecture) for name, cost in plan.costs.items()}
+def _costs(plan: Plan, architecture: Architecture, precision: Precision) -> dict[str, float]:
+    return {
+        name: cost.at_precision(precision)(plan.feasible.space, architecture)
+        for name, cost in plan.costs.items()
+    }

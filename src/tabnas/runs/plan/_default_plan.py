@@ -84,6 +84,7 @@ def make_default_plan(
         optimizer=OPTIMIZER,
         candidates=candidates,
         folds=data.folds,
+        precisions=settings.precisions,
         try_simpler=is_small and settings.candidates is None,
         refit=settings.refit,
         engine=settings.engine,

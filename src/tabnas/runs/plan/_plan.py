@@ -14,7 +14,7 @@ from tabnas.nets import Optimizer, TrainingSettings
 from tabnas.runs.plan._latency import LatencyPlan, SavedLatency
 from tabnas.runs.plan._teacher_plan import TeacherName, TeacherPlan
 from tabnas.search import SearchSettings
-from tabnas.space import COSTS, Cost
+from tabnas.space import COSTS, Cost, Precision
 
 MAX_EPOCHS = 500
 MAX_CANDIDATES = 24
@@ -72,6 +72,7 @@ class Plan(TrainingPlan):
     feasible: FeasibleSet
     search: SearchSettings
     candidates: int
+    precisions: tuple[Precision, ...]  # to choose from; the first is that of the feasible set
     try_simpler: bool  # whether simpler networks than those of the search become candidates
     refit: bool  # whether the final model is trained once more, on all rows
     measure_step_seconds: Callable[[], float]  # measures when first called
@@ -110,6 +111,7 @@ class Plan(TrainingPlan):
         If there are rows without a target, all candidates may learn from them.
         """
         candidates = self.candidates + SIMPLER_CANDIDATES * self.try_simpler
+        candidates += len(self.precisions) - 1
         longest = candidates * max(1, self.folds) + bool(self.folds) + self.refit
         shorter = TEACHER_TRAININGS * bool(self.teacher.teachers) * max(1, self.folds)
         trainings = longest * self.teacher.rows_ratio + shorter

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, inf, sqrt
 
 from tabnas.data import TableEncoder
 from tabnas.space import Budget
 
 MAX_SHARE = 0.5
-"""The share of a limit on parameters that embedding tables may take."""
+"""The share of a limit on parameters that embedding tables may take, and that the encoded row may
+take of a limit on RAM: then the first layer can be as wide as its input."""
 DIMENSIONS = (8, 4, 2, 1)
 MIN_CATEGORIES = 64
 """Before a column keeps fewer categories, its embedding gets fewer dimensions."""
@@ -23,7 +24,8 @@ def fit_embeddings(
     A column of c categories gets sqrt(c) dimensions, rounded up, at most 8. If the tables then take
     more than half of a limit on parameters or bytes, all columns keep only their most frequent
     categories, as many as fit; before that would be fewer than 64, dimensions are
-    capped at 4, then 2, then 1.
+    capped at 4, then 2, then 1. They are also capped if the encoded row would take more than half
+    of a limit on RAM.
     """
     limited, _, dimensions = choose_embeddings(encoder, budget, share=share)
     return limited, dimensions
@@ -34,8 +36,10 @@ def choose_embeddings(
 ) -> tuple[TableEncoder, int, tuple[int, ...]]:
     """Return the encoder, the most categories that a column keeps, and the dimensions."""
     allowed = share * parameters_allowed(budget)
+    max_inputs = share * _activations_allowed(budget)
     max_categories = max(encoder.categories, default=1)
-    for cap in DIMENSIONS:
+    caps = [cap for cap in DIMENSIONS if _input_width(encoder, cap) <= max_inputs]
+    for cap in caps or DIMENSIONS[-1:]:
         vocabulary = _largest_vocabulary(encoder, cap, allowed)
         if vocabulary >= min(MIN_CATEGORIES, max_categories):
             break
@@ -47,15 +51,28 @@ def choose_embeddings(
 
 def parameters_allowed(budget: Budget) -> float:
     """Return the tightest limit on parameters; infinite if there is none."""
-    numbers_in_one = {"parameters": 1, "bytes": 4}
+    return _tightest(budget, {"parameters": 1, "bytes": 4})
+
+
+def _activations_allowed(budget: Budget) -> float:
+    """Return how many activations may be in memory at once; infinite if there is no limit."""
+    return _tightest(budget, {"ram_bytes": 4})
+
+
+def _tightest(budget: Budget, units: Mapping[str, int]) -> float:
+    """Return the tightest of the limits on costs in `units`, each divided by its unit."""
     return min(
         (
-            limit.upper / numbers_in_one[limit.cost.name]
+            limit.upper / units[limit.cost.name]
             for limit in budget.limits
-            if limit.cost.name in numbers_in_one
+            if limit.cost.name in units
         ),
         default=inf,
     )
+
+
+def _input_width(encoder: TableEncoder, cap: int) -> int:
+    return len(encoder.features) + sum(_dimensions(encoder.categories, cap))
 
 
 def _dimensions(categories: Sequence[int], cap: int) -> tuple[int, ...]:

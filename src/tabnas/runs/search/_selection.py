@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
 from tabnas.runs.plan._plan import Plan
@@ -18,15 +20,24 @@ def select_candidates(
 ) -> list[Architecture]:
     """Return the candidates of a search within `feasible`, the searched set or a tighter one.
 
+    If there are several precisions to choose from, each has at least one candidate.
+
     On small tables some simpler networks are added, unless the user has set the number of
     candidates. With few rows a network far below the limit often generalises better, which one-shot
     losses on few validation rows cannot show. Trainings are short there, and cross-validation
     decides.
     """
     candidates = select(search, plan.candidates, within=feasible)
+    budget, space = feasible.budget, feasible.space
+    for precision in plan.precisions[1:]:
+        within_precision = budget.at_precision(precision)
+        if any(within_precision.admits(space, candidate) for candidate in candidates):
+            continue
+        with suppress(InfeasibleError):
+            within = FeasibleSet(space, within_precision)
+            candidates.append(select_best_within(search, within)[0])
     if not plan.try_simpler:
         return candidates
-    budget, space = feasible.budget, feasible.space
     for share in SIMPLER_SHARES:
         try:
             within = FeasibleSet(space, relax(budget, space, share))
