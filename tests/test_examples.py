@@ -160,6 +160,8 @@ SHOWN = {
     "cpp/CMakeLists.txt": "cmake",
     "browser/answer.js": "javascript",
     "browser/index.html": "html",
+    "c/answer.c": "c",
+    "arduino/parcels/parcels.ino": "cpp",
 }
 
 
@@ -189,6 +191,32 @@ def test_python_answers_as_the_model_does(tmp_path: Path, run: Callable[..., str
     assert printed[-5] == '["early", "late", "on time"]'
     for line in printed[-4:]:
         assert re.fullmatch(r"(early|late|on time) +(0|1)\.\d{4} 0\.\d{4} 0\.\d{4}", line)
+
+
+ARDUINO = """
+struct Port { void begin(long); void println(const char *); };
+extern Port Serial;
+enum { A0, HIGH, LED_BUILTIN };
+int analogRead(int); int digitalRead(int); void digitalWrite(int, int); void delay(unsigned long);
+"""
+"""What the sketch uses of Arduino.h, which is included before every sketch."""
+
+
+def test_c_answers_as_python_does(tmp_path: Path, run: Callable[..., str]) -> None:
+    file, folder = tmp_path / "parcels.onnx", tmp_path / "parcels"
+    maker = runpy.run_path(str(DEPLOY / "make_model.py"))
+    maker["make"](file, folder)
+    strict = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", f"-I{folder}")
+    sources = (DEPLOY / "c" / "answer.c", folder / "model.c")
+    subprocess.run(["cc", *strict, *sources, "-lm", "-o", tmp_path / "answer"], check=True)
+    answered = subprocess.run([tmp_path / "answer"], capture_output=True, text=True, check=True)
+    printed = run(DEPLOY / "python" / "answer.py", str(file)).splitlines()[-5:]
+    assert answered.stdout.splitlines() == printed
+    (tmp_path / "Arduino.h").write_text(ARDUINO)
+    sketch = DEPLOY / "arduino" / "parcels" / "parcels.ino"
+    include = ("-include", tmp_path / "Arduino.h", f"-I{folder}")
+    checked = ["g++", "-std=gnu++11", "-fsyntax-only", "-Wall", "-Werror", *include]
+    subprocess.run([*checked, "-x", "c++", sketch], check=True)
 
 
 def test_python_answers_without_tabnas() -> None:

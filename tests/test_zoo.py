@@ -15,7 +15,7 @@ import pytest
 from tabnas import TabNASClassifier
 from tabnas.cli._main import run
 from tabnas.data import ClassTarget, DataWarning, EncodedTable, Table, TableEncoder, read_table
-from tabnas.export import export_onnx, onnx_inputs
+from tabnas.export import export_c, export_onnx, onnx_inputs
 from tabnas.stores import encode_store
 from tests.conftest import BRIEF, patch_plan_constants
 from tests.export.strategies import make_untrained_model
@@ -105,12 +105,13 @@ def test_stores_see_what_tables_see(animal: Animal, tmp_path: Path) -> None:
 
 
 @each
-def test_an_onnx_file_answers_alike(animal: Animal, tmp_path: Path) -> None:
+def test_exported_files_answer_alike(animal: Animal, tmp_path: Path) -> None:
     target = ClassTarget(name="y", classes=("no", "yes"))
     model = make_untrained_model(fitted(animal, tmp_path), target, [4])
     tables = new_tables(animal, tmp_path, model.encoder)
     rows = pa.concat_tables([_texts(t) for way, t in tables.items() if "frame" in way])
     export_onnx(model, tmp_path / "model.onnx", check=rows)
+    export_c(model, tmp_path, check=rows)
     fed = [onnx_inputs(model, table) for table in tables.values()]
     kept = NEW - (animal.odd is not None)
     for inputs in fed:

@@ -1,9 +1,9 @@
-"""Create the ONNX file for the deployment examples, from a synthetic table of parcels.
+"""Create the files for the deployment examples, from a synthetic table of parcels.
 
 The table has a column of every kind: numbers with missing values, booleans, text categories,
 integer categories, and dates.
 
-    python examples/deploy/make_model.py --out parcels.onnx
+    python examples/deploy/make_model.py --out parcels.onnx --c parcels
 """
 
 import argparse
@@ -37,8 +37,8 @@ def parcels(rows: int = 800) -> tuple[pd.DataFrame, pd.Series]:
     return table, outcome.astype(str).rename("outcome")
 
 
-def make(out: Path) -> TabNASClassifier:
-    """Find a network with at most 800 parameters, and export it."""
+def make(out: Path, c: Path | None = None) -> TabNASClassifier:
+    """Find a network with at most 800 parameters, and export it, also as C if there is a folder."""
     table, outcome = parcels()
     model = TabNASClassifier(
         max_parameters=800, categorical_features=["zone"], candidates=1, random_state=0
@@ -47,10 +47,15 @@ def make(out: Path) -> TabNASClassifier:
     print(f"{out}: {model.architecture_}, {exported.parameters} parameters, {exported.bytes} bytes")
     print(f"takes {exported.inputs}")
     print(f"gives {exported.outputs}, as the model does to {exported.parity.difference:.0e}")
+    if c is not None:
+        files = model.export_c(c, table)
+        print(f"{files.header}, {files.source}: {files.weight_bytes} bytes of weights")
     return model
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True, help="where to write; ends in .onnx")
-    make(parser.parse_args().out)
+    parser.add_argument("--c", type=Path, help="the folder for model.h and model.c")
+    options = parser.parse_args()
+    make(options.out, options.c)

@@ -11,7 +11,7 @@ from tabnas.space import PAPER_WIDTHS, Architecture, Budget, Limit, SearchSpace
 
 if TYPE_CHECKING:
     from tabnas.estimators import TabNASClassifier, TabNASRegressor
-    from tabnas.export import export_onnx
+    from tabnas.export import export_c, export_onnx
     from tabnas.model import Model, load_model
 
 __version__ = "0.1.0"
@@ -31,6 +31,7 @@ __all__ = [
     "TabNASError",
     "TabNASRegressor",
     "__version__",
+    "export_c",
     "export_onnx",
     "load_model",
 ]
@@ -39,6 +40,7 @@ LAZY = {  # scikit-learn and Arrow take their time to import, and counting needs
     "Model": "tabnas.model",
     "TabNASClassifier": "tabnas.estimators",
     "TabNASRegressor": "tabnas.estimators",
+    "export_c": "tabnas.export",
     "export_onnx": "tabnas.export",
     "load_model": "tabnas.model",
 }

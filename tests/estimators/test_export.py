@@ -39,3 +39,21 @@ def test_a_regressor_on_arrays(tmp_path: Path) -> None:
     given = onnx_inputs(regressor.model_, measured)
     outputs = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(given)
     np.testing.assert_allclose(outputs["value"][:, 0], regressor.predict(measured), atol=1e-2)
+
+
+def test_estimators_as_c(tmp_path: Path) -> None:
+    flowers, species = load_iris(return_X_y=True, as_frame=True)
+    classifier = TabNASClassifier(200, candidates=1, random_state=0)
+    with pytest.raises(NotFittedError):
+        classifier.export_c(tmp_path)
+    classifier.fit(flowers, species)
+    exported = classifier.export_c(tmp_path, flowers, prefix="iris")
+    assert list(exported.fields) == [
+        "sepal_length_cm",
+        "sepal_width_cm",
+        "petal_length_cm",
+        "petal_width_cm",
+    ]
+    assert exported.parity is not None
+    assert exported.parity.rows == 150
+    assert "iris_predict(const iris_row *row" in exported.header.read_text()

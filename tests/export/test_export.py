@@ -19,9 +19,8 @@ from tabnas.data.columns import NumericColumn
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.export import OnnxSession, export_onnx, onnx_inputs
 from tabnas.export._int8 import QuantizationResult
-from tabnas.export._network import Int8Array
 from tabnas.export._onnx_file import OnnxFile, build_file
-from tabnas.model import Model
+from tabnas.model import Int8Array, Model
 from tests.export.strategies import make_untrained_model
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tabnas.errors import TabNASError
 from tabnas.export import OnnxSession, network_model
 from tabnas.export._graph import Graph
-from tabnas.export._int8 import quantize_weights
-from tabnas.export._network import Int8Array, add_network, add_network_inputs, center_weights
+from tabnas.export._network import add_network, add_network_inputs
+from tabnas.model import Int8Array, center_weights, quantize_weights
 from tabnas.nets import NORM_EPSILON, SGD, Embedding, Examples, Inputs, SuperNet, Task
 from tabnas.space import Architecture
 
@@ -172,24 +172,24 @@ def test_weights_of_another_architecture_are_refused() -> None:
 
 
 def test_int8_has_a_scale_for_each_dimension_of_numeric_embeddings() -> None:
-    numbers = np.array([[1.0, -0.5, 0.25], [100.0, 50.0, 0.0]], np.float32)
+    numbers = np.array([[1.0, -0.51, 0.25], [100.0, 51.0, 0.0]], np.float32)
     table = quantize_weights({"numeric_embedding": numbers})["numeric_embedding"]
     assert isinstance(table, Int8Array)
-    assert table.values.tolist() == [[127, -64, 32], [127, 64, 0]]
-    np.testing.assert_allclose(table.scale, [[1 / 127], [100 / 127]], rtol=1e-6)
+    assert table.values.tolist() == [[127, -65, 32], [127, 65, 0]]
+    np.testing.assert_allclose(table.scale, [[1 / 127], [100 / 127]], rtol=2.0**-16)
     assert (np.abs(table.dequantized - numbers) <= 0.5001 * table.scale).all()
 
 
 def test_int8_rounds_to_the_nearest_multiple_of_the_scale() -> None:
-    numbers = np.array([[1.0, -50.0, 0.0], [0.5, 25.0, 0.0]], np.float32)
+    numbers = np.array([[1.0, -50.0, 0.0], [0.51, 25.5, 0.0]], np.float32)
     quantized = quantize_weights(
         {"head.0.weight": numbers, "embedding.0": numbers, "head.0.bias": numbers[0]}
     )
     matrix, table = quantized["head.0.weight"], quantized["embedding.0"]
     assert isinstance(matrix, Int8Array)
     assert isinstance(table, Int8Array)
-    assert matrix.values.tolist() == [[127, -127, 0], [64, 64, 0]]
-    assert table.values.tolist() == [[3, -127, 0], [1, 64, 0]]
+    assert matrix.values.tolist() == [[127, -127, 0], [65, 65, 0]]
+    assert table.values.tolist() == [[3, -127, 0], [1, 65, 0]]
     assert np.abs(matrix.dequantized - numbers).max() <= 25 / 127
     assert quantized["head.0.bias"] is not None
     assert not isinstance(quantized["head.0.bias"], Int8Array)

@@ -1,4 +1,4 @@
-"""Models as ONNX files that take the columns of a table and return predictions."""
+"""Models as ONNX files or C files that take the columns of a table and return predictions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from tabnas.export._int8 import QuantizationResult
 from tabnas.export._network import network_model
 from tabnas.export._parity import TOLERANCE, Parity
 from tabnas.export._session import OnnxSession, RuntimeName
+from tabnas.export.c import CExportResult, ObjectSize, export_c
 
 __all__ = [
     "TOLERANCE",
+    "CExportResult",
     "ExportResult",
+    "ObjectSize",
     "OnnxSession",
     "Parity",
     "QuantizationResult",
     "RuntimeName",
+    "export_c",
     "export_onnx",
     "network_model",
     "onnx_bytes",

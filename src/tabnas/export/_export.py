@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +16,23 @@ from tabnas.export._int8 import (
     QuantizationResult,
     check_smaller,
     compare_scores,
-    dequantize,
-    quantize_weights,
     select_labelled_rows,
 )
-from tabnas.export._network import Weight, center_weights
+from tabnas.export._network import network_weights
 from tabnas.export._onnx_file import OnnxFile, build_file
 from tabnas.export._parity import Parity, check_parity
 from tabnas.export._session import OnnxSession, RuntimeName
 from tabnas.files import atomic_write
-from tabnas.model import Model, default_metric, get_metric
+from tabnas.model import (
+    Model,
+    Weight,
+    center_weights,
+    default_metric,
+    dequantize,
+    get_metric,
+    quantize_weights,
+)
+from tabnas.space import Precision
 
 SUFFIX = ".onnx"
 DEFAULT_MARGIN = 0.01
@@ -106,15 +113,17 @@ def export_onnx(
             return file, file
         return file, _load_file(build_file(model, weights, weights_only=True), runtime)
 
-    weights = center_weights(model.weights)
+    if int8 and model.precision is Precision.INT8:
+        raise TabNASError("the weights of this model are int8 already; leave int8 out")
+    weights = network_weights(model)
     loaded, scored = load(weights)
     parity = check_parity(model, *loaded, rows, network=scored)
     file, quantization = loaded[0], None
     if int8:
-        quantized = quantize_weights(weights)
+        quantized = quantize_weights(center_weights(model.weights))
         loaded_int8, scored_int8 = load(quantized)
         check_smaller(file, loaded_int8[0])
-        expected = dequantize(model, quantized)
+        expected = replace(model, weights=dequantize(quantized))
         parity = check_parity(expected, *loaded_int8, rows, network=scored_int8)
         labelled, y = _get_labelled_rows(model, check, rows, column)
         quantization = compare_scores(
@@ -136,7 +145,7 @@ def export_onnx(
 
 def onnx_bytes(model: Model) -> bytes:
     """Return the file that `export_onnx` would write, unchecked."""
-    return build_file(model, center_weights(model.weights), weights_only=False).data
+    return build_file(model, network_weights(model), weights_only=False).data
 
 
 def _get_rows(check: Any) -> Table | EncodedTable | None:

@@ -1,9 +1,8 @@
-"""Quantization of weights to int8, and its effect on the score."""
+"""The effect of int8 weights on the score of a file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +10,10 @@ from numpy.typing import NDArray
 
 from tabnas.data import EncodedTable, Table, find_labelled_rows
 from tabnas.errors import TabNASError
-from tabnas.export._network import Float32Array, Int8Array, Weight
 from tabnas.export._onnx_file import OnnxFile
 from tabnas.export._parity import get_prediction, make_inputs
 from tabnas.export._session import OnnxSession
 from tabnas.model import Metric, Model, primary_loss
-from tabnas.nets import NUMERIC_EMBEDDING
-
-MAX_INT8 = 127
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,24 +28,6 @@ class QuantizationResult:
     margin: float  # the relative loss that was allowed
 
 
-def quantize_weights(weights: Mapping[str, Float32Array]) -> dict[str, Weight]:
-    """Quantize matrices with one scale per output unit, and embeddings with one scale in all.
-
-    Numeric embeddings have one scale per dimension. Vectors stay float32.
-    """
-    return {
-        name: _quantize(array, _scale_axis(name)) if array.ndim == 2 else array
-        for name, array in weights.items()
-    }
-
-
-def _scale_axis(name: str) -> int | None:
-    """Return the axis whose elements share a scale; None if all do."""
-    if name == NUMERIC_EMBEDDING:
-        return 1
-    return None if name.startswith("embedding.") else 0
-
-
 def check_smaller(float32: OnnxFile, int8: OnnxFile) -> None:
     """Raise an error unless int8 saves space: in a small network the scales take more than that."""
     before, after = len(float32.data), len(int8.data)
@@ -59,20 +36,6 @@ def check_smaller(float32: OnnxFile, int8: OnnxFile) -> None:
             f"int8 weights must make the file smaller, but it would have {after:,} bytes instead "
             f"of {before:,}; nothing was written. Export float32"
         )
-
-
-def dequantize(model: Model, weights: Mapping[str, Weight]) -> Model:
-    """Return the model with the float32 values of its quantized weights."""
-    floats = {name: w.dequantized if isinstance(w, Int8Array) else w for name, w in weights.items()}
-    return replace(model, weights=floats)
-
-
-def _quantize(array: Float32Array, axis: int | None) -> Int8Array:
-    largest = np.abs(array).max(axis=axis, keepdims=axis == 1)
-    scale = np.asarray(np.where(largest > 0, largest / MAX_INT8, 1), np.float32)
-    scale = np.maximum(scale, np.finfo(np.float32).tiny)
-    values = np.clip(np.rint(array / scale), -MAX_INT8, MAX_INT8).astype(np.int8)
-    return Int8Array(values=values, scale=np.asarray(scale, np.float32))
 
 
 def select_labelled_rows(model: Model, rows: Table | None, y: Any) -> tuple[Table, NDArray[Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +10,26 @@ from onnx import ModelProto, TensorProto
 
 from tabnas.errors import TabNASError
 from tabnas.export._graph import Graph
-from tabnas.model import weight_shapes
+from tabnas.model import (
+    Int8Array,
+    Model,
+    Weight,
+    center_weights,
+    quantize_weights,
+    weight_shapes,
+)
 from tabnas.nets import NORM_EPSILON, NUMERIC_EMBEDDING, Inputs, Task
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 
 Float32Array = NDArray[np.float32]
 NUMERIC, CODES, RAW = "numeric", "codes", "raw"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Int8Array:
-    """Quantized weights `values * scale`, with one scale for each column, each row, or all."""
-
-    values: NDArray[np.int8]
-    scale: Float32Array  # [columns], [rows, 1] or []
-
-    @property
-    def dequantized(self) -> Float32Array:
-        """The float32 weights, rounded as runtimes round them."""
-        return np.asarray(self.values.astype(np.float32) * self.scale, np.float32)
-
-
-Weight = Float32Array | Int8Array
+def network_weights(model: Model) -> dict[str, Weight]:
+    """Return the weights that a file of the model holds."""
+    if model.precision is Precision.INT8:
+        return quantize_weights(model.weights)  # they were centered when they were rounded
+    return dict(center_weights(model.weights))
 
 
 def network_model(
@@ -86,20 +83,6 @@ def add_network(
         z = graph.add_node("LayerNormalization", z, *norm, axis=-1, epsilon=NORM_EPSILON)
         x = graph.add_node("Relu", z)
     return _add_dense(graph, f"head.{architecture.depth}", weights, x, name)
-
-
-def center_weights(weights: Mapping[str, Float32Array]) -> dict[str, Float32Array]:
-    """Return weights of an equivalent network whose hidden units have mean 0 in each row.
-
-    LayerNorm subtracts the mean anyway. It is subtracted from the weights beforehand because some
-    runtimes compute the variance as E[z²] - E[z]², which cancels if the mean is large.
-    """
-    return {
-        name: np.asarray(array - array.mean(axis=-1, keepdims=True, dtype=np.float64), np.float32)
-        if name.startswith("layer.") and name.endswith(("weight", "bias"))
-        else array
-        for name, array in weights.items()
-    }
 
 
 def _add_first_inputs(

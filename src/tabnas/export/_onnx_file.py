@@ -18,14 +18,12 @@ from tabnas.export._network import (
     CODES,
     NUMERIC,
     RAW,
-    Int8Array,
-    Weight,
     add_network,
     add_network_inputs,
 )
 from tabnas.export._outputs import OnnxOutput, add_outputs
 from tabnas.export._preprocessing import add_preprocessing
-from tabnas.model import Model
+from tabnas.model import Int8Array, Model, Weight
 
 MAX_PARAMETERS = 400_000_000
 """Of 4 bytes each: ONNX files have at most 2 GiB, and vocabularies take some of it."""

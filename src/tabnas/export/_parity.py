@@ -54,7 +54,7 @@ def check_parity(
     A file with preprocessing cannot take encoded rows. They are compared on `network` instead: the
     file of the same weights without preprocessing.
     """
-    probes = _select_predictable(model, make_probe_rows(model.encoder))
+    probes = make_predictable_probes(model)
     results = [_compare(model, file, session, probes, "synthetic rows")]
     n_rows = 0
     if rows is not None and len(rows):
@@ -102,18 +102,34 @@ def _compare(
 ) -> tuple[float, float]:
     """Return the largest difference, and the tolerance on that row."""
     outputs = session.run(make_inputs(model, file, rows))
+    y_pred, label = get_prediction(model, file, outputs), file.output_name(LABEL)
+    labels = None if label is None else outputs[label]
+    return compare_predictions(model, rows, y_pred, labels, session.name, description)
+
+
+def compare_predictions(
+    model: Model,
+    rows: Table | EncodedTable,
+    y_pred: FloatArray,
+    labels: NDArray[np.generic] | None,
+    runtime: str,
+    description: str,
+) -> tuple[float, float]:
+    """Return the largest difference from the model's predictions, and the tolerance on that row.
+
+    Raise an error if a row differs by more than its tolerance, or has another label.
+    """
     expected = _predict(model, rows)
-    difference = _difference(model, get_prediction(model, file, outputs), expected)
+    difference = _difference(model, y_pred, expected)
     tolerance = _tolerance(model, rows, expected)
     is_wrong = ~(difference <= tolerance)
-    label = file.output_name(LABEL)
-    if label is not None:
-        is_wrong |= _is_mislabelled(outputs[label], model, expected, tolerance)
+    if labels is not None:
+        is_wrong |= _is_mislabelled(labels, model, expected, tolerance)
     if is_wrong.any():
         row = int(is_wrong.argmax())
         raise TabNASError(
             f"the file must predict the same as the model, within {tolerance[row]:.1g}, but row "
-            f"{row + 1} of the {description} differs by {difference[row]:.2g} in {session.name}; "
+            f"{row + 1} of the {description} differs by {difference[row]:.2g} in {runtime}; "
             "nothing was written. This is a bug of tabnas or of that runtime"
         )
     if not len(difference):
@@ -127,10 +143,12 @@ def _encode(model: Model, rows: Table | EncodedTable) -> EncodedTable:
 
 
 def _predict(model: Model, rows: Table | EncodedTable) -> FloatArray:
-    """Return the prediction of the model itself, as `score` takes it."""
-    if isinstance(rows, EncodedTable):
-        return model.predict_encoded(rows)
-    return model.predict_proba(rows) if model.classes else model.predict(rows)
+    """Return the prediction of the model itself, as `score` takes it.
+
+    Unlike `Model.predict`, it does not warn about unseen categories, of which synthetic rows have
+    many.
+    """
+    return model.predict_encoded(_encode(model, rows))
 
 
 def _difference(model: Model, y_pred: FloatArray, expected: FloatArray) -> FloatArray:
@@ -192,10 +210,11 @@ def _is_mislabelled(
     return np.asarray((labels != expected_labels) & (best[:, 1] - best[:, 0] > 2 * tolerance))
 
 
-def _select_predictable(model: Model, rows: Table) -> Table:
-    """Return the rows that the model can predict: without scaling, extremes may overflow."""
+def make_predictable_probes(model: Model) -> Table:
+    """Return the synthetic rows that the model can predict: without scaling, extremes overflow."""
+    rows = make_probe_rows(model.encoder)
     try:
-        model.predict_raw(rows)
+        _predict(model, rows)
         return rows
     except TabNASError:
         numbers = [number for number in range(len(rows)) if _is_predictable(model, rows, number)]
@@ -204,7 +223,7 @@ def _select_predictable(model: Model, rows: Table) -> Table:
 
 def _is_predictable(model: Model, rows: Table, number: int) -> bool:
     try:
-        model.predict_raw(rows.take(np.array([number])))
+        _predict(model, rows.take(np.array([number])))
     except TabNASError:
         return False
     return True

@@ -192,21 +192,27 @@ def _add_codes(graph: Graph, column: CategoricalColumn) -> str:
     """Add the codes of a column, as the column itself encodes its categories; others are 0."""
     keys: dict[str, Any]
     if takes_integers(column):
-        codes = _encode_texts(column, [*column.vocabulary, None])
+        codes = encode_texts(column, [*column.vocabulary, None])
         integers = [*(parse_integer(category) for category in column.vocabulary), MISSING_INTEGER]
         keys = {"keys_int64s": integers}
     else:
-        # booleans also as Python and Excel write them
-        booleans = [b for text in ("true", "false") for b in (text, text.title(), text.upper())]
-        texts = list(dict.fromkeys([*column.vocabulary, *NA_VALUES, *booleans]))
-        codes = _encode_texts(column, texts)
+        texts = list_texts(column)
+        codes = encode_texts(column, texts)
         keys = {"keys_strings": texts}
     return graph.add_node(
         "LabelEncoder", column.name, domain=ML, values_int64s=codes, default_int64=0, **keys
     )
 
 
-def _encode_texts(column: CategoricalColumn, texts: Sequence[str | None]) -> list[int]:
+def list_texts(column: CategoricalColumn) -> list[str]:
+    """Return all texts that a file must know: categories, marks of missing values, booleans."""
+    # booleans also as Python and Excel write them
+    booleans = [b for text in ("true", "false") for b in (text, text.title(), text.upper())]
+    return list(dict.fromkeys([*column.vocabulary, *NA_VALUES, *booleans]))
+
+
+def encode_texts(column: FittedColumn, texts: Sequence[str | None]) -> list[int]:
+    """Return the codes of texts, as the column itself encodes them."""
     codes = np.empty(len(texts), np.int32)
     column.encode(pa.chunked_array([texts], pa.string()), np.empty((0, 0), np.float32), codes)
     return [int(code) for code in codes]

@@ -164,6 +164,15 @@ def test_a_run_on_a_store_is_checked_on_its_rows(
     assert facts["checked_on"] == "encoded test rows of the run's store"
 
 
+def test_c_files_are_not_checked_on_encoded_rows(
+    stored: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["export", str(stored / "run"), "--c", "firmware"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "on no real rows: they are encoded; name some with --check FILE" in said
+    assert "test rows of the run" not in said
+
+
 def test_int8_is_measured_on_the_rows_of_a_store(
     stored: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,4 +1,4 @@
-"""`tabnas export`: write a model as one ONNX file."""
+"""`tabnas export`: write a model as one ONNX file, or as C."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tabnas.cli._test_rows import CheckRows
-    from tabnas.export import ExportResult
+    from tabnas.export import CExportResult, ExportResult, Parity
 
 MAX_FIELDS_LISTED = 6
 ENCODED_ROWS_NOTE = (
@@ -38,6 +40,21 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(help="The same as FILE.", metavar="FILE"),
+    ] = None,
+    c: Annotated[
+        Path | None,
+        typer.Option(
+            "--c",
+            help="Write model.h and model.c to this folder instead, for devices without any "
+            "runtime.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(
+            help="What all names of --c begin with.", metavar="NAME", show_default="tabnas"
+        ),
     ] = None,
     weights_only: Annotated[
         bool,
@@ -73,7 +90,7 @@ def export(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write a model with its preprocessing as one ONNX file.
+    """Write a model with its preprocessing as one ONNX file, or as C.
 
     The inputs are the columns of the table; the outputs are labels and probabilities, or values.
 
@@ -87,14 +104,22 @@ def export(
 
     # weights in 8 bits if the score on these rows gets at most 2 % worse
     tabnas export runs/income small.onnx --int8 --margin 0.02 --check test.csv
+
+    # C99 for a microcontroller: firmware/model.h and firmware/model.c
+    tabnas export runs/income --c firmware
     """
     from tabnas.cli._test_rows import CheckRows, load_metric, load_test_rows
     from tabnas.data import read_table
-    from tabnas.export import export_onnx
+    from tabnas.export import export_c, export_onnx
     from tabnas.runs import load_run_model
 
     configure_arrow()
-    path = _choose_path(file, out)
+    if c is None:
+        path = _choose_path(file, out)
+        if prefix is not None:
+            raise TabNASError("--prefix needs --c, got an ONNX file; remove it")
+    else:
+        _check_c_options(file or out, weights_only=weights_only, int8=int8)
     model = load_run_model(check_finished(run))
     if check is None:
         check_rows = load_test_rows(run)
@@ -107,6 +132,14 @@ def export(
             f"--int8 must have rows with the target {shorten(model.target.name)!r} to measure the "
             f"score on, but there are none: {check_rows.description}; name some with --check FILE"
         )
+    if c is not None:
+        files = export_c(model, c, check=check_rows.rows, prefix=prefix or "tabnas")
+        if as_json:
+            facts = files.to_dict() | {"checked_on": check_rows.description}
+            typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        else:
+            _print_c_export(files, check_rows)
+        return
     exported = export_onnx(
         model,
         path,
@@ -136,9 +169,43 @@ def _choose_path(file: Path | None, out: Path | None) -> Path:
     path = file or out
     if path is None:
         raise TabNASError(
-            "the file to write must be given, ending in .onnx, like tabnas export RUN model.onnx"
+            "the file to write must be given, ending in .onnx, like tabnas export RUN model.onnx, "
+            "or a folder for C, like tabnas export RUN --c firmware"
         )
     return path
+
+
+def _check_c_options(path: Path | None, *, weights_only: bool, int8: bool) -> None:
+    """Raise an error if an option does not go with --c."""
+    wrong = [repr(shorten(path))] if path is not None else []
+    wrong += ["--weights-only"] if weights_only else []
+    wrong += ["--int8"] if int8 else []
+    if wrong:
+        raise TabNASError(f"--c must be given alone, got also {wrong[0]}; remove one of them")
+
+
+def _print_c_export(files: CExportResult, check_rows: CheckRows) -> None:
+    table = make_two_column_table()
+    for path in (files.header, files.source):
+        table.add_row("file", safe_text(shorten(path, 200)))
+    table.add_row("row", safe_text(_format_fields(files.fields), max_length=400))
+    table.add_row("weights", f"{files.weight_bytes:,} bytes, {files.parameters:,} parameters")
+    table.add_row("columns", f"{files.column_bytes:,} bytes of centers and scales")
+    table.add_row("code", f"at most {files.max_code_bytes:,} bytes besides")
+    if files.size is not None:
+        table.add_row("compiled", f"{files.size.bytes:,} of at most {files.max_bytes:,} bytes")
+        table.add_row("", f"{files.size.lookup_bytes:,} more for texts and what searches them")
+    table.add_row("RAM", f"{files.ram_bytes:,} bytes of activations, on the stack")
+    if files.parity is None:
+        table.add_row("checked", "no: this machine has no C compiler")
+    else:
+        if check_rows.is_encoded:
+            table.add_row("checked", f"on {files.parity.probe_rows:,} generated rows")
+            table.add_row("", "on no real rows: they are encoded; name some with --check FILE")
+        else:
+            _add_check(table, files.parity, check_rows)
+        _add_difference(table, files.parity)
+    make_console().print(table)
 
 
 def _print_export(exported: ExportResult, check_rows: CheckRows, *, weights_only: bool) -> None:
@@ -148,17 +215,10 @@ def _print_export(exported: ExportResult, check_rows: CheckRows, *, weights_only
     table.add_row("inputs", safe_text(_format_fields(exported.inputs), max_length=400))
     table.add_row("outputs", safe_text(_format_fields(exported.outputs), max_length=400))
     table.add_row("opset", ", ".join(f"{name} {n}" for name, n in exported.opsets.items()))
-    parity = exported.parity
-    real = f"{parity.rows:,} {check_rows.description} and " if parity.rows else ""
-    table.add_row(
-        "checked", safe_text(f"on {real}{parity.probe_rows:,} generated rows", max_length=200)
-    )
-    if not parity.rows:
-        table.add_row("", f"on no real rows: {check_rows.description}; name some with --check FILE")
-    if parity.rows and check_rows.is_encoded and not weights_only:
+    _add_check(table, exported.parity, check_rows)
+    if exported.parity.rows and check_rows.is_encoded and not weights_only:
         table.add_row("", ENCODED_ROWS_NOTE)
-    table.add_row("", f"by {parity.runtime}")
-    table.add_row("", f"largest difference {parity.difference:.1e}, allowed {parity.tolerance:.0e}")
+    _add_difference(table, exported.parity)
     if exported.int8 is not None:
         small = exported.int8
         score = f"{small.metric} {small.int8_score:.5g}, {small.float32_score:.5g} in float32"
@@ -167,6 +227,22 @@ def _print_export(exported: ExportResult, check_rows: CheckRows, *, weights_only
             table.add_row("", check_rows.caution)
         table.add_row("", f"{exported.bytes:,} bytes, {small.float32_bytes:,} in float32")
     make_console().print(table)
+
+
+def _add_check(table: Table, parity: Parity, check_rows: CheckRows) -> None:
+    """Add what a file was checked on."""
+    real = f"{parity.rows:,} {check_rows.description} and " if parity.rows else ""
+    table.add_row(
+        "checked", safe_text(f"on {real}{parity.probe_rows:,} generated rows", max_length=200)
+    )
+    if not parity.rows:
+        table.add_row("", f"on no real rows: {check_rows.description}; name some with --check FILE")
+
+
+def _add_difference(table: Table, parity: Parity) -> None:
+    """Add what a file was checked with, and the result."""
+    table.add_row("", safe_text(f"by {parity.runtime}", max_length=200))
+    table.add_row("", f"largest difference {parity.difference:.1e}, allowed {parity.tolerance:.0e}")
 
 
 def _format_fields(fields: dict[str, str]) -> str:

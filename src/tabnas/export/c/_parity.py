@@ -1,0 +1,85 @@
+"""Whether compiled files predict the same as the model, and find the same codes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tabnas.data import NA_VALUES, Table
+from tabnas.data.columns import CategoricalColumn, HashedColumn
+from tabnas.errors import TabNASError
+from tabnas.export._inputs import MISSING_INTEGER
+from tabnas.export._parity import (
+    MAX_ROWS,
+    Parity,
+    compare_predictions,
+    make_predictable_probes,
+    subsample,
+)
+from tabnas.export._preprocessing import encode_texts
+from tabnas.export.c._compiler import CompiledModel
+from tabnas.export.c._lookups import Lookup
+from tabnas.export.c._program import Program
+from tabnas.export.c._row import make_rows, missing_code
+
+UNSEEN_TEXTS = ("a text", "other", "Zürich", "東京", "!", "~")
+UNSEEN_INTEGER = -(2**63) + 1
+
+
+def check_compiled(
+    program: Program, compiled: CompiledModel, rows: Table | None, compiler: str
+) -> Parity:
+    """Compare a compiled model on synthetic and given rows; raise an error if it differs.
+
+    `compiler` is what errors call the runtime.
+    """
+    for lookup in program.lookups:
+        _check_lookup(lookup, compiled)
+    probes = make_predictable_probes(program.model)
+    results = [_compare(program, compiled, probes, "synthetic rows", compiler)]
+    n_rows = 0
+    if rows is not None and len(rows):
+        sample = subsample(rows, MAX_ROWS)
+        assert isinstance(sample, Table)
+        n_rows = len(sample)
+        results.append(_compare(program, compiled, sample, "given rows", compiler))
+    difference, tolerance = max(results)
+    return Parity(
+        runtime=compiler,
+        rows=n_rows,
+        probe_rows=len(probes),
+        difference=difference,
+        tolerance=tolerance,
+    )
+
+
+def _compare(
+    program: Program, compiled: CompiledModel, rows: Table, description: str, compiler: str
+) -> tuple[float, float]:
+    model = program.model
+    y_pred, numbers = compiled.predict(make_rows(model.encoder, program.fields, rows))
+    labels = None if numbers is None else np.array(model.classes, dtype=object)[numbers]
+    return compare_predictions(model, rows, y_pred, labels, compiler, description)
+
+
+def _check_lookup(lookup: Lookup, compiled: CompiledModel) -> None:
+    """Raise an error unless all categories, missing and unseen ones have the codes of the model."""
+    column = lookup.field.column
+    assert isinstance(column, CategoricalColumn | HashedColumn)
+    missing = missing_code(column)
+    expected: dict[bytes | int | None, int]
+    if lookup.integers:
+        expected = {UNSEEN_INTEGER: 0, MISSING_INTEGER: missing}
+        for number, code in lookup.integers.items():
+            expected[number] = code
+    else:
+        texts = [*lookup.texts, *UNSEEN_TEXTS]
+        codes = encode_texts(column, texts)
+        expected = {text.encode(): code for text, code in zip(texts, codes, strict=True)}
+        expected |= {text.encode(): missing for text in NA_VALUES} | {None: missing}
+    for value, code in expected.items():
+        if (found := compiled.look_up(lookup, value)) != code:
+            raise TabNASError(
+                f"the code of the category {value!r} of {column.name!r} must be {code}, but "
+                f"{lookup.name} returns {found}; nothing was written. This is a bug of tabnas or "
+                "of the compiler"
+            )
