@@ -119,6 +119,10 @@ def simulate(recorded: dict[str, Any], cores: int) -> float:
     return float(recorded["rest"]) + now
 
 
+def format_cores(cores: int) -> str:
+    return "1 core" if cores == 1 else f"{cores} cores"
+
+
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--tables", nargs="*", default=list(TABLES))
@@ -169,7 +173,7 @@ def report(facts: dict[str, Any], rows: list[dict[str, Any]], tasks: dict[str, A
         "they share caches, memory and Python's global lock. *Without tasks* is what one thread "
         "does while the others wait: reading, planning and writing.",
         "",
-        f"| table | tasks | without tasks | {' | '.join(f'{cores} cores' for cores in CORES)} |",
+        f"| table | tasks | without tasks | {' | '.join(map(format_cores, CORES))} |",
         "|---|---|---|" + "---|" * len(CORES),
     ]
     for name, recorded in tasks.items():

@@ -12,7 +12,7 @@ import time
 from engine_shapes import SHAPES, SMALL, compare, ours, ours_with_workers, wait_for_quiet
 
 from tabnas.nets import Cosine, SuperNet, Trainer, TrainingSettings
-from tabnas.threads import limit_threads, map_in_threads
+from tabnas.threads import limit_threads, stream_in_threads
 
 TURNS = 9
 TRAINING_SECONDS = 0.5
@@ -62,7 +62,7 @@ def trainings():
             trainers = [make_trainer(epochs) for _ in range(2)]
             with limit_threads(threads):
                 begin = time.perf_counter()
-                map_in_threads(Trainer.run, trainers)
+                list(stream_in_threads(Trainer.run, trainers))
                 return time.perf_counter() - begin
 
         seconds(1, 2)
