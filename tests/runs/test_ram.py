@@ -25,6 +25,7 @@ from tabnas.runs import (
 )
 from tests.runs.helpers import make_table
 
+SHORT_PLAN = {"search_epochs": 3, "epochs": 4, "candidates": 1}
 SHORT = {"candidates": 1, "baselines": False, "teacher": "none", "time": 0.01}
 
 
@@ -87,7 +88,9 @@ def test_a_limit_that_nothing_meets_is_refused_with_the_smallest_value(
 
 
 def test_a_finished_run_is_saved_and_loaded_with_its_limit(tmp_path) -> None:
-    finished = plan_run(make_labelled(), make_settings({"ram_bytes": 100})).execute()
+    # not by time, which would narrow the space on a busy machine
+    settings = make_settings({"ram_bytes": 100}, time=None)
+    finished = plan_run(make_labelled(), settings, saved_plan=SHORT_PLAN).execute()
     with RunFolder(tmp_path / "run") as folder:
         folder.write_config({"settings": finished.settings.to_dict()})
         folder.finish(finished)

@@ -113,7 +113,7 @@ def export_onnx(
             return file, file
         return file, _load_file(build_file(model, weights, weights_only=True), runtime)
 
-    if int8 and model.precision is Precision.INT8:
+    if int8 and model.precision == Precision.INT8:
         raise TabNASError("the weights of this model are int8 already; leave int8 out")
     weights = network_weights(model)
     loaded, scored = load(weights)

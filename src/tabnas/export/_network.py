@@ -27,7 +27,7 @@ NUMERIC, CODES, RAW = "numeric", "codes", "raw"
 
 def network_weights(model: Model) -> dict[str, Weight]:
     """Return the weights that a file of the model holds."""
-    if model.precision is Precision.INT8:
+    if model.precision == Precision.INT8:
         return quantize_weights(model.weights)  # they were centered when they were rounded
     return dict(center_weights(model.weights))
 

@@ -71,7 +71,7 @@ def round_network(
 
     Those of int8 are centered before, since no runtime can do that later.
     """
-    is_int8 = precision is Precision.INT8
+    is_int8 = precision == Precision.INT8
     return round_weights(center_weights(weights) if is_int8 else weights, precision)
 
 

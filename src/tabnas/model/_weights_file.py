@@ -72,9 +72,9 @@ def stored_arrays(shapes: Shapes, precision: Precision) -> dict[str, StoredArray
 
 def to_arrays(weights: Mapping[str, Float32Array], precision: Precision) -> dict[str, Array]:
     """Return the arrays of a file that holds these weights, which must be rounded already."""
-    if precision is Precision.FLOAT32:
+    if precision == Precision.FLOAT32:
         return dict(weights)
-    if precision is Precision.FLOAT16:
+    if precision == Precision.FLOAT16:
         return {name: array.astype(np.float16) for name, array in weights.items()}
     arrays: dict[str, Array] = {}
     for name, weight in quantize_weights(weights).items():

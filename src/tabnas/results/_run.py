@@ -209,7 +209,7 @@ class RunResult:
     @property
     def has_rounded_candidates(self) -> bool:
         """Whether the weights of a candidate are stored in less than float32."""
-        return any(candidate.precision is not Precision.FLOAT32 for candidate in self.candidates)
+        return any(candidate.precision != Precision.FLOAT32 for candidate in self.candidates)
 
     @property
     def limited_costs(self) -> dict[str, CostUse]:

@@ -189,7 +189,8 @@ def _print_c_export(files: CExportResult, check_rows: CheckRows) -> None:
     for path in (files.header, files.source):
         table.add_row("file", safe_text(shorten(path, 200)))
     table.add_row("row", safe_text(_format_fields(files.fields), max_length=400))
-    table.add_row("weights", f"{files.weight_bytes:,} bytes, {files.parameters:,} parameters")
+    weights = f"{files.parameters:,} parameters as {files.precision}"
+    table.add_row("weights", f"{files.weight_bytes:,} bytes, {weights}")
     table.add_row("columns", f"{files.column_bytes:,} bytes of centers and scales")
     table.add_row("code", f"at most {files.max_code_bytes:,} bytes besides")
     if files.size is not None:

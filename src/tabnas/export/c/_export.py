@@ -25,6 +25,7 @@ from tabnas.export.c._program import Program, make_program
 from tabnas.export.c._source import render_source
 from tabnas.files import atomic_write
 from tabnas.model import Model
+from tabnas.space import Precision
 
 DEFAULT_PREFIX = "tabnas"
 
@@ -36,7 +37,8 @@ class CExportResult:
     header: Path
     source: Path
     parameters: int
-    weight_bytes: int
+    precision: Precision
+    weight_bytes: int  # with knots
     column_bytes: int  # what the encoder knows of the columns, such as centers and scales
     max_code_bytes: int  # what gcc -O2 needs besides at most, on x86-64
     ram_bytes: int
@@ -86,6 +88,7 @@ def export_c(
         header=folder / HEADER,
         source=folder / SOURCE,
         parameters=int(model.costs["parameters"]),
+        precision=model.precision,
         weight_bytes=program.weight_bytes,
         column_bytes=program.column_bytes,
         max_code_bytes=program.max_code_bytes,

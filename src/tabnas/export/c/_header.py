@@ -39,7 +39,8 @@ def _describe(program: Program) -> str:
     return (
         f"/* {model.target.task} of {to_comment(model.target.name)}, written by tabnas "
         f"{tabnas.__version__}.\n"
-        f" * The network {model.architecture} with {model.costs['parameters']:,} parameters"
+        f" * The network {model.architecture} with {model.costs['parameters']:,} parameters as "
+        f"{model.precision}"
         f"{f'; limits: {limits}' if limits else ''}.\n */\n"
     )
 

@@ -17,8 +17,7 @@ from tabnas.space import Precision
 
 MAX_PARAMETERS = 2_000_000
 """Compilers take seconds, and hundreds of megabytes, for each million."""
-MAX_CODE_BYTES = 4_096
-MAX_LAYER_CODE_BYTES = 64
+MAX_CODE_BYTES = {Precision.FLOAT32: (4_096, 64), Precision.INT8: (4_608, 192)}
 """What gcc -O2 on x86-64 makes of the functions of any model, and of the calls of a layer."""
 
 
@@ -54,7 +53,8 @@ class Program:
     @property
     def max_code_bytes(self) -> int:
         """An upper bound on machine code without constants and texts."""
-        return MAX_CODE_BYTES + MAX_LAYER_CODE_BYTES * self.model.architecture.depth
+        functions, layer = MAX_CODE_BYTES[self.model.precision]
+        return functions + layer * self.model.architecture.depth
 
     @property
     def ram_bytes(self) -> int:
@@ -72,7 +72,7 @@ def make_program(model: Model, prefix: str) -> Program:
             f"{model.costs['parameters']:,}; search within a smaller limit, or export to ONNX"
         )
     fields = make_fields(model.encoder)
-    if model.precision is Precision.FLOAT16:
+    if model.precision == Precision.FLOAT16:
         raise TabNASError(
             "a C file must have float32 or int8 weights, but those of the model are float16; "
             "search with precision int8, or export to ONNX"

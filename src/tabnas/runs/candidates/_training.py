@@ -217,7 +217,7 @@ class TrainingPart:
     def outputs(self, precision: Precision = Precision.FLOAT32) -> NDArray[np.float32]:
         """Return the outputs of the network for the evaluated rows, with rounded weights."""
         net, child = self.trainer.net, self.trainer.child
-        if precision is not Precision.FLOAT32:
+        if precision != Precision.FLOAT32:
             net = net.with_weights(round_network(net.weights(), precision))
         return net.logits(child, self._evaluated.examples)
 

@@ -53,7 +53,7 @@ def build_run_result(finished: FinishedRun) -> RunResult:
                 costs=_costs(plan, candidate.architecture, candidate.precision),
                 score=finished.metric.loss(candidate.loss),
                 score_before_rounding=None
-                if candidate.precision is Precision.FLOAT32
+                if candidate.precision == Precision.FLOAT32
                 else finished.metric.loss(candidate.float32_loss),
                 epochs=candidate.stop_after,
                 temperature=candidate.temperature,

@@ -53,4 +53,4 @@ class Bytes(ChainCost):
                 return count + FLOAT_BYTES * scales
 
     def _vector(self, length: int) -> int:
-        return (2 if self.precision is Precision.FLOAT16 else FLOAT_BYTES) * length
+        return (2 if self.precision == Precision.FLOAT16 else FLOAT_BYTES) * length
