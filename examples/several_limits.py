@@ -19,8 +19,8 @@ for name, cost in model.result_.limited_costs.items():
     binds = " binds" if name in binding else ""
     print(f"{cost.value:7,} of {cost.limit:5,} {name:10}{binds}")
 
-print("\nat most 100 bytes:")
+print("\nat most 30 bytes:")
 try:
-    TabNASClassifier(max_bytes=100).fit(X, y)
+    TabNASClassifier(max_bytes=30).fit(X, y)
 except InfeasibleError as refused:  # before any training
     print(f"  {refused}")

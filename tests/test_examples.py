@@ -49,7 +49,7 @@ PROMISED = {
     "own_reward": ["check_reward: kept", r"price +0\.0: .* of the limit", r"price +0\.2: "],
     "regress": ["linear +11 parameters", "the mean +RMSE 4", "answers the same: True"],
     "search_by_hand": ["29 of 43", rf"most likely {NETWORK}", "validation loss 0"],
-    "several_limits": ["of 3,000 bytes", "of 1,000 flops", "the cheapest, linear, has 124"],
+    "several_limits": ["of 3,000 bytes", "of 1,000 flops", "the cheapest, linear, has 38"],
     "stop_and_resume": ["stopped; the folder holds checkpoint", "bit for bit: True"],
     "tradeoff": [rf"{NETWORK} +\d+ of +700 param", "of 3,000 param", "curve.csv has the curve"],
 }

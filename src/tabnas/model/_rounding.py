@@ -35,6 +35,7 @@ class Int8Array:
 
 
 Weight = Float32Array | Int8Array
+"""The weights of an array, quantized or not."""
 
 
 def check_precision(precision: str) -> Precision:
