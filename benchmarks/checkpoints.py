@@ -74,7 +74,7 @@ class TimedLedger(RunCheckpoint):
 def measured(name: str, data: Path, seconds: float, repeats: int) -> dict[str, object]:
     """Runs of one case with and without checkpoints, by turns."""
     load, limit = CASES[name]
-    settings = RunSettings(limits={"parameters": limit}, time=seconds, baselines=False)
+    settings = RunSettings(limits={"parameters": limit}, time=seconds, reference_models=False)
     run = plan_run(load(data), settings)
     took: dict[float, list[float]] = {OFTEN: [], NEVER: []}
     one: list[float] = []

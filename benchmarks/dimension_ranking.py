@@ -36,7 +36,7 @@ EACH = 3  # networks of each dimension
 def execute(name: str, data: LabelledTable, seed: int) -> list[dict[str, object]]:
     """Search a table, and train networks of every dimension stand-alone."""
     limit = TABLES[name][1]
-    settings = RunSettings(limits={"parameters": limit}, seed=seed, baselines=False)
+    settings = RunSettings(limits={"parameters": limit}, seed=seed, reference_models=False)
     run = plan_run(data, settings)
     prepared, plan = run.data, run.plan
     search = Search(

@@ -89,7 +89,7 @@ def main() -> None:
     for name, (target, limit) in TABLES.items():
         table = sample_table(options.data, name, np.random.default_rng(0), MAX_ROWS)
         data = LabelledTable.from_table(table, target)
-        run = plan_run(data, RunSettings(limits={"parameters": limit}, baselines=False))
+        run = plan_run(data, RunSettings(limits={"parameters": limit}, reference_models=False))
         before = run.data.task.inputs
         summaries = summarize_values(run.data.train_in_memory.examples.numeric)
         cases = []

@@ -142,7 +142,7 @@ def search_with_limits(
         settings = RunSettings(
             limits={"latency_us": limit_us},
             latency_table=str(table_file),
-            baselines=False,
+            reference_models=False,
             time=20,
         )
         row = {"table": name, "limit_us": limit_us}

@@ -27,7 +27,7 @@ KINDS = {"embeddings": None, "as they are": (0,)}
 def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, object]:
     """Search a table once; return the loss on test rows, and what is known of the candidates."""
     settings = RunSettings(
-        limits={"parameters": TABLES[name][1]}, seed=seed, baselines=False,
+        limits={"parameters": TABLES[name][1]}, seed=seed, reference_models=False,
         numeric_dimensions=KINDS[kind],
     )  # fmt: skip
     began = perf_counter()

@@ -27,7 +27,9 @@ LIMIT = 20_000  # bytes
 
 def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, object]:
     """Search a table once; return its loss on test rows, and what rounding has changed."""
-    settings = RunSettings(limits={"bytes": LIMIT}, seed=seed, precision=kind, baselines=False)
+    settings = RunSettings(
+        limits={"bytes": LIMIT}, seed=seed, precision=kind, reference_models=False
+    )
     began = perf_counter()
     finished = plan_run(data, settings).execute()
     chosen, metric = finished.chosen, finished.metric.name

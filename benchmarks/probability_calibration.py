@@ -53,7 +53,7 @@ def load_table(name: str, folder: Path, seed: int) -> tuple[Table, str, int]:
 
 def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
     table, target, limit = load_table(name, folder, seed)
-    settings = RunSettings(limits={"parameters": limit}, seed=seed, baselines=False)
+    settings = RunSettings(limits={"parameters": limit}, seed=seed, reference_models=False)
     run = plan_run(LabelledTable.from_table(table, target), settings)
     finished = run.execute()
     test, temperature = run.data.test, finished.chosen.temperature

@@ -52,7 +52,7 @@ def measure(version: str, table: str, seed: int, time: float | None) -> dict[str
     """Search once; return what was chosen and how it did on the test rows."""
     dataset = load_dataset(table)
     settings = RunSettings(
-        limits={"parameters": LIMITS[table]}, seed=seed, time=time, baselines=False
+        limits={"parameters": LIMITS[table]}, seed=seed, time=time, reference_models=False
     )
     finished = plan_run(LabelledTable.from_table(dataset.table, dataset.target), settings).execute()
     scores = finished.scores["network"]

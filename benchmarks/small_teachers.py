@@ -34,7 +34,7 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
         limits={"parameters": TABLES[name][1]},
         seed=seed,
         teacher="auto" if kind == "both" else kind,
-        baselines=False,
+        reference_models=False,
     )
     finished = plan_run(data, settings).execute()
     scores = finished.scores["network"]

@@ -49,7 +49,7 @@ class Work:
     def search(self, folder: Path, seed: int) -> str:
         """Run it, ask its model, and return the architecture."""
         data = LabelledTable.from_table(self.table, "target")
-        options = {"limits": {"parameters": 2_000}, "baselines": False} | self.settings
+        options = {"limits": {"parameters": 2_000}, "reference_models": False} | self.settings
         settings = RunSettings(seed=seed, **options)
         run_in_folder(folder, data, settings, saved_plan=WORK, checkpoint_seconds=CHECKPOINT_EVERY)
         model = load_run_model(folder)
@@ -72,7 +72,7 @@ def works() -> list[Work]:
         Work("diabetes: a quantity, refit", tables["diabetes"], {"refit": True}),
         Work("wine: categories", Table.from_data(binned)),
         Work("iris: two workers", tables["iris"], {"workers": 2}),
-        Work("wine: boosted trees", tables["wine"], {"baselines": True}),
+        Work("wine: boosted trees", tables["wine"], {"reference_models": True}),
         Work("digits, twice over: validation part", twice),
     ]
 

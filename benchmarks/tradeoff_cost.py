@@ -48,13 +48,16 @@ def measure(name: str, folder: Path, seed: int) -> list[dict]:
         began = perf_counter()
         if candidates == SEPARATE:
             settings = [
-                RunSettings(limits={"parameters": limit}, baselines=False, seed=seed)
+                RunSettings(limits={"parameters": limit}, reference_models=False, seed=seed)
                 for limit in limits
             ]
             finished_runs = [plan_run(data, limited).execute() for limited in settings]
         else:
             settings = RunSettings(
-                limits={"parameters": limits[0]}, baselines=False, seed=seed, candidates=candidates
+                limits={"parameters": limits[0]},
+                reference_models=False,
+                seed=seed,
+                candidates=candidates,
             )
             finished_runs = list(plan_tradeoff(data, settings, limits).execute())
         rows.append(

@@ -154,7 +154,7 @@ def prepare(folder, name: str, seed: int, labelled: float) -> Experiment:
     n_test = len(table) // 5
     n_labelled = round(labelled * (len(table) - n_test))
     test, known, hidden = np.split(order, [n_test, n_test + n_labelled])
-    settings = RunSettings(limits={"parameters": limit}, seed=seed, baselines=False)
+    settings = RunSettings(limits={"parameters": limit}, seed=seed, reference_models=False)
     run = plan_run(table.take(known), settings, test=table.take(test))
     unlimited = run.data.unlimited
     train = unlimited.train_in_memory.encoded

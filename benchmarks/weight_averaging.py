@@ -156,7 +156,7 @@ def main() -> None:
             if (name, seed) in done or (name in TABLES and seed >= options.seeds):
                 continue
             table, limit = load(options.data, name)
-            settings = RunSettings(limits={"parameters": limit}, seed=seed, baselines=False)
+            settings = RunSettings(limits={"parameters": limit}, seed=seed, reference_models=False)
             data = prepare_data(table, settings)
             for dimension in DIMENSIONS if data.task.inputs.embedded else (0,):
                 network = widest(data.task, dimension, limit)
@@ -178,7 +178,9 @@ def main() -> None:
         if name in {cost["table"] for cost in costs} or name not in options.tables:
             continue
         table, limit = load(options.data, name)
-        data = prepare_data(table, RunSettings(limits={"parameters": limit}, baselines=False))
+        data = prepare_data(
+            table, RunSettings(limits={"parameters": limit}, reference_models=False)
+        )
         network = widest(data.task, 0, limit)
         costs.append({"table": name, "architecture": str(network), **time_trainings(data, network)})
         print(costs[-1], flush=True)

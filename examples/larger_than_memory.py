@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as temporary:
         print(f"  {column.name:8} {column.kind}")
 
     settings = RunSettings(
-        limits={"parameters": 2_000}, candidates=1, baselines=False, memory=MEMORY
+        limits={"parameters": 2_000}, candidates=1, reference_models=False, memory=MEMORY
     )
     finished = plan_run(store, settings).execute()
     model, scores = finished.model, finished.scores["network"]

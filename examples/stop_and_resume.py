@@ -16,7 +16,7 @@ from tabnas.runs import LabelledTable, Progress, RunSettings, RunStopped, run_in
 
 wine = load_dataset("wine")
 data = LabelledTable.from_table(wine.table, wine.target)
-settings = RunSettings(limits={"parameters": 500}, candidates=2, baselines=False, seed=0)
+settings = RunSettings(limits={"parameters": 500}, candidates=2, reference_models=False, seed=0)
 
 
 def stop(progress: Progress) -> None:

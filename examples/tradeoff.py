@@ -18,7 +18,7 @@ out = parser.parse_args().out
 
 digits = load_dataset("digits")
 settings = RunSettings(
-    limits={"parameters": LIMITS[0]}, metric="accuracy", candidates=1, baselines=False
+    limits={"parameters": LIMITS[0]}, metric="accuracy", candidates=1, reference_models=False
 )
 planned = plan_tradeoff(LabelledTable.from_table(digits.table, digits.target), settings, LIMITS)
 curve = build_tradeoff_result(planned, planned.execute())

@@ -33,7 +33,7 @@ SETTINGS = RunSettings(
     limits={"parameters": 800},
     engine="torch",
     workers=2,
-    baselines=False,
+    reference_models=False,
     candidates=1,
     teacher="none",
 )

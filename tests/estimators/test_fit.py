@@ -146,7 +146,7 @@ def test_fit_is_the_pipeline(birds: Any) -> None:
         candidates=1,
         shares=Shares(test=0.0),
         refit=True,
-        baselines=False,
+        reference_models=False,
     )
     by_hand = plan_run(data, settings).execute().model
     assert same(TabNASClassifier(**SMALL).fit(features, labels).model_, by_hand)

@@ -254,7 +254,7 @@ def make_config(**settings: Any) -> dict[str, Any]:
         "drop": [],
         "scaling": "robust",
         "refit": False,
-        "baselines": True,
+        "reference_models": True,
         "seed": 0,
         "workers": 1,
         "engine": "compiled",

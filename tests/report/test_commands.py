@@ -96,7 +96,9 @@ def test_the_code_in_the_report_reproduces_a_run_of_python(
     columns = make_columns()
     del columns["kind"]
     table = read_table(write_csv(tmp_path / "table.csv", columns))
-    settings = RunSettings(limits={"parameters": 300}, candidates=1, baselines=False, time=0.1)
+    settings = RunSettings(
+        limits={"parameters": 300}, candidates=1, reference_models=False, time=0.1
+    )
     run_in_folder(tmp_path / "run", LabelledTable.from_table(table, "value"), settings)
     monkeypatch.chdir(tmp_path / "run")
     (tmp_path / "table.csv").rename("rows.csv")
@@ -187,7 +189,7 @@ def run_settings(draw: st.DrawFn) -> RunSettings:
         "time": st.floats(0.001, 1e9),
         "candidates": st.integers(1, 10),
         "refit": st.booleans(),
-        "baselines": st.sampled_from([True, True, False]),
+        "reference_models": st.sampled_from([True, True, False]),
         "seed": st.integers(0, 2**60),
         "workers": st.integers(1, 64),
         "engine": st.sampled_from(["compiled", "torch", "torch.distributed"]),
@@ -277,7 +279,7 @@ def test_every_cost_with_an_option_is_known() -> None:
     [
         {"drop": ["a,b"]},
         {"engine": "torch.distributed"},
-        {"baselines": False},
+        {"reference_models": False},
         {"limits": {"bytes": 0.5}},
         {"limits": {"parameters": -5}},
         {"limits": {"parameters": True}},
@@ -305,7 +307,7 @@ def test_settings_without_an_option_are_printed_as_python(
 
 @pytest.mark.parametrize("name", ["a" * 200, 'it\'s \\ "so"', "a\u202eb\x1b[31m\n", "```"])
 def test_printed_code_names_the_target(name: str) -> None:
-    config = make_config(baselines=False)
+    config = make_config(reference_models=False)
     result = make_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
     quoted = f"LabelledTable.from_table(table, {name!r})"
     assert quoted in repeat_run(decode_config(config), name)

@@ -211,7 +211,7 @@ def test_a_real_run_reports_its_input_layer(tmp_path: Path) -> None:
     table = Table.from_data({"x": x, "z": z, "y": np.sin(2 * x) + 0.1 * z})
     settings = RunSettings(
         limits={"parameters": 2_000}, numeric_dimensions=(2, 4), knots=12, candidates=1,
-        baselines=False, time=0.5,
+        reference_models=False, time=0.5,
     )  # fmt: skip
     run_in_folder(tmp_path / "run", LabelledTable.from_table(table, "y"), settings)
     page = (tmp_path / "run" / "report.html").read_text()

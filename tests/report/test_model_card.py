@@ -68,7 +68,7 @@ def test_the_card_has_all_sections(task: str) -> None:
     assert text.count("**To fill in:**") == 3
 
 
-def test_scores_are_compared_with_baselines() -> None:
+def test_scores_are_compared_with_reference_models() -> None:
     rows = [line for line in make_card().splitlines() if line.startswith("| accuracy")]
     assert [cell.replace("\N{NO-BREAK SPACE}", " ").strip() for cell in rows[0].split("|")] == [
         "", "accuracy (greater is better)", "80.0 % (75.0 % to 84.0 %)",

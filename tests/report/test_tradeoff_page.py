@@ -182,7 +182,7 @@ def test_marks_can_be_told_apart_without_colours() -> None:
     assert "◆ diamond: has a bottleneck" in text
 
 
-def test_baselines_are_drawn_or_mentioned() -> None:
+def test_reference_models_are_drawn_or_mentioned() -> None:
     curve = re.findall(r"<svg.*?</svg>", render_page(), flags=re.S)[0]
     assert curve.count('class="guide"') == 1
     assert ">boosted trees 0.260<" in curve

@@ -82,7 +82,7 @@ LIMITS = {"parameters": 800}
 
 def plan_short_run(rows: int, **options: object):
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
-    settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "refit": True}
+    settings = {"limits": LIMITS, "candidates": 2, "reference_models": False, "refit": True}
     settings["teacher"] = "none"
     return plan_run(data, RunSettings(**(settings | options)), saved_plan=SHORT)
 
@@ -226,7 +226,7 @@ LATENCY_LIMITS = {"latency_us": 35.0, "parameters": 3_000}
 def make_latency_settings(
     table_file: str, limits: dict[str, float], **options: object
 ) -> RunSettings:
-    defaults = {"candidates": 2, "baselines": False}
+    defaults = {"candidates": 2, "reference_models": False}
     return RunSettings(limits=limits, latency_table=table_file, **(defaults | options))
 
 
@@ -295,5 +295,7 @@ def make_shops() -> LabelledTable:
 
 
 def make_shop_tradeoff(**options: object) -> PlannedTradeoff:
-    settings = RunSettings(limits={"flops": 10_000}, candidates=1, **{"baselines": False} | options)
+    settings = RunSettings(
+        limits={"flops": 10_000}, candidates=1, **{"reference_models": False} | options
+    )
     return plan_tradeoff(make_shops(), settings, SHOP_LIMITS)

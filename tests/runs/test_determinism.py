@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 import tabnas
 from tabnas import Budget, FeasibleSet, SearchSpace
 from tabnas.data import read_table
-from tabnas.model import _baselines as baselines
+from tabnas.model import _reference_models as reference_models
 from tabnas.model import fit_boosted_trees
 from tabnas.nets import Examples, Inputs, Task
 from tabnas.runs import LabelledTable, RunSettings, prepare_data, run_in_folder
@@ -77,7 +77,9 @@ def test_command_line_python_hashes_and_threads_make_no_difference(tmp_path: Pat
 def test_boosted_trees_do_not_depend_on_threads(
     target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(baselines, "MIN_ROWS_FOR_THREADS", 0)  # otherwise only one thread is used
+    monkeypatch.setattr(
+        reference_models, "MIN_ROWS_FOR_THREADS", 0
+    )  # otherwise only one thread is used
     other = {"kind": "value", "value": "kind"}[target]
     settings = RunSettings(limits={"parameters": 800})
     prepared = prepare_data(

@@ -128,7 +128,7 @@ def test_damaged_checkpoints_are_refused_or_harmless(run, checkpoint, tmp_path: 
 def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("finished") / "run"
     settings = RunSettings(
-        limits={"parameters": 800}, time=0.1, candidates=1, layers=1, baselines=False
+        limits={"parameters": 800}, time=0.1, candidates=1, layers=1, reference_models=False
     )
     run_in_folder(
         folder, LabelledTable.from_table(make_table(100).drop(["value"]), "kind"), settings
@@ -184,7 +184,7 @@ def make_config(path: Path) -> dict[str, Any]:
         split_column="house",
         kinds={"size": "numeric"},
         drop=("day",),
-        baselines=False,
+        reference_models=False,
     )
     source = DataSource(data=str(path), target="kind", task=None, validation=None, test=None)
     return {"data": source.to_dict(), "settings": settings.to_dict(), "plan": SHORT}

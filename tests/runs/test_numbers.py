@@ -32,7 +32,7 @@ def make_run(table: Table, target: str, weight: object = None, **options: object
     data = LabelledTable.from_table(table, target)
     if weight is not None:
         data = replace(data, weight=np.asarray(weight))
-    settings = {"limits": {"parameters": 400}, "baselines": False} | options
+    settings = {"limits": {"parameters": 400}, "reference_models": False} | options
     return plan_run(data, RunSettings(**settings), saved_plan=SHORT)
 
 

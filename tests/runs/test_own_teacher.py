@@ -48,7 +48,7 @@ def plan_with_estimator(rows: int, target: str = "kind", estimator: Any = None) 
 
 
 def make_settings(**options: Any) -> RunSettings:
-    return RunSettings(**{"limits": LIMITS, "baselines": False, **options})
+    return RunSettings(**{"limits": LIMITS, "reference_models": False, **options})
 
 
 def make_answered_table(rows: int) -> Table:

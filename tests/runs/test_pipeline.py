@@ -189,7 +189,7 @@ def test_nothing_infeasible_is_ever_returned(
     try:
         finished = run(
             make_labelled("kind", 60), limits={cost: limit}, widths=widths, time=0.01, candidates=1,
-            baselines=False,
+            reference_models=False,
         )  # fmt: skip
     except InfeasibleError:
         return
@@ -259,7 +259,11 @@ def test_the_model_does_not_depend_on_the_test_rows(target: str, rows: int) -> N
         table.drop([{"kind": "value", "value": "kind"}[target]]), target
     )
     settings = RunSettings(
-        limits={"parameters": 900}, candidates=1, baselines=False, scaling="none", drop=("day",)
+        limits={"parameters": 900},
+        candidates=1,
+        reference_models=False,
+        scaling="none",
+        drop=("day",),
     )
     saved_plan = {"search_epochs": 2, "epochs": 2, "candidates": 1}
     run = plan_run(data, settings, saved_plan=saved_plan)
@@ -313,7 +317,7 @@ def test_balanced_classes_are_calibrated_with_training_weights() -> None:
     finished = run(
         LabelledTable.from_table(table, "kind"), limits={"parameters": 100},
         class_weight="balanced",
-        baselines=False,
+        reference_models=False,
     )  # fmt: skip
     test = finished.data.test
     assert test is not None

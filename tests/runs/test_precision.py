@@ -138,7 +138,9 @@ def test_files_hold_the_rounded_model(tmp_path: Path) -> None:
 
 def test_a_trade_off_over_bytes_rounds_every_model() -> None:
     data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
-    settings = RunSettings(limits={"bytes": 4_000}, candidates=1, baselines=False, teacher="none")
+    settings = RunSettings(
+        limits={"bytes": 4_000}, candidates=1, reference_models=False, teacher="none"
+    )
     tradeoff = plan_tradeoff(data, settings, (1_500, 4_000), cost="bytes")
     for limit, finished in zip(tradeoff.limits, tradeoff.execute(), strict=True):
         assert finished.model.costs["bytes"] <= limit

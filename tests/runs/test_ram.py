@@ -26,7 +26,7 @@ from tabnas.runs import (
 from tests.runs.helpers import make_table
 
 SHORT_PLAN = {"search_epochs": 3, "epochs": 4, "candidates": 1}
-SHORT = {"candidates": 1, "baselines": False, "teacher": "none", "time": 0.01}
+SHORT = {"candidates": 1, "reference_models": False, "teacher": "none", "time": 0.01}
 
 
 def make_labelled(rows: int = 60) -> LabelledTable:

@@ -130,7 +130,7 @@ def stop_at_step(step: int) -> Callable[[RunCheckpoint], None]:
 def stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of a stopped run, next to that of an uninterrupted one."""
     table = write_table(tmp_path / "table.parquet", 300)
-    settings = RunSettings(limits=LIMITS, candidates=2, baselines=False, teacher="none")
+    settings = RunSettings(limits=LIMITS, candidates=2, reference_models=False, teacher="none")
     for name in ("uninterrupted", "stopped"):
         make_started_run(tmp_path / name, table, settings, SHORT)
     assert cli.run(["resume", str(tmp_path / "uninterrupted"), "--quiet"]) == 0
@@ -153,7 +153,7 @@ def test_a_refused_resume_leaves_the_folder_as_it_was(
 ) -> None:
     table = read_table(stopped.parent / "table.parquet")
     data = LabelledTable.from_table(table.take(np.arange(rows)), "kind")
-    settings = {"limits": LIMITS, "candidates": 2, "baselines": False, "teacher": "none"}
+    settings = {"limits": LIMITS, "candidates": 2, "reference_models": False, "teacher": "none"}
     before = (stopped / "config.toml").read_bytes()
     with pytest.raises(TabNASError, match=rf"only as it began, but {message}"):
         run_in_folder(stopped, data, RunSettings(**(settings | changes)))
@@ -166,7 +166,7 @@ def test_python_and_the_command_line_resume_each_others_runs(
     stopped: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = LabelledTable.from_table(read_table(stopped.parent / "table.parquet"), "kind")
-    settings = RunSettings(limits=LIMITS, candidates=2, baselines=False, teacher="none")
+    settings = RunSettings(limits=LIMITS, candidates=2, reference_models=False, teacher="none")
     before = (stopped / "config.toml").read_bytes()
     with monkeypatch.context() as patched:
         patched.setattr(RunCheckpoint, "save_if_due", stop_at_step(50))
@@ -223,7 +223,7 @@ def test_a_run_whose_file_vanishes_can_be_resumed_once_it_is_back(
     path = tmp_path / f"table.{kind}"
     table = make_table(300).drop(["value"]).arrow
     (parquet.write_table if kind == "parquet" else csv.write_csv)(table, path)
-    settings = {"limits": LIMITS, "baselines": False, "teacher": "none"}
+    settings = {"limits": LIMITS, "reference_models": False, "teacher": "none"}
     config = {"data": {"data": str(path), "target": "kind"}, "settings": settings, "plan": SHORT}
     for name in ("uninterrupted", "stopped"):
         (tmp_path / name).mkdir()
@@ -398,7 +398,7 @@ def test_killed_and_resumed_runs_end_with_the_same_bits(
     table = write_table(tmp_path / "t.parquet", 3_900)
     settings = RunSettings(
         limits=LIMITS,
-        baselines=False,
+        reference_models=False,
         seed=3,
         numeric_dimensions=dimensions,
         teacher="none",
@@ -437,18 +437,18 @@ def _wait_for_checkpoint(fork_server: ForkServer, folder: Path) -> bool:
 
 
 def test_sigterm_while_boosted_trees_are_fitted_stops_at_once(tmp_path, monkeypatch) -> None:
-    expected = collect_bits(plan_short_run(300, baselines=True).execute())
+    expected = collect_bits(plan_short_run(300, reference_models=True).execute())
 
     def settings(*_: object, **__: object) -> None:
         signal.raise_signal(signal.SIGTERM)
         pytest.fail("it went on")
 
-    run = plan_short_run(300, baselines=True)
+    run = plan_short_run(300, reference_models=True)
     with monkeypatch.context() as patched:
         patched.setattr("tabnas.runs.evaluation._scores.fit_boosted_trees", settings)
         with pytest.raises(RunStopped):
             run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
-    again = plan_short_run(300, baselines=True)
+    again = plan_short_run(300, reference_models=True)
     checkpoint = RunCheckpoint(tmp_path, identity=again.identity())
     assert {"search", "candidate 1", "candidate 2", "refit"} <= set(checkpoint._results)
     assert collect_bits(again.execute(checkpoint=checkpoint)) == expected

@@ -32,7 +32,7 @@ from tests.runs.helpers import LIMITS
                 {"time": float("nan")}, {"time": "long"}, {"metric": 3}, {"engine": 3},
                 {"engine": "abacus"}, {"split": []}, {"split_column": 3}, {"scaling": "wild"},
                 {"scaling": []}, {"kinds": [1]}, {"kinds": {"size": 3}}, {"drop": "abc"},
-                {"drop": [3]}, {"refit": "yes"}, {"baselines": 1}, {"shares": 3},
+                {"drop": [3]}, {"refit": "yes"}, {"reference_models": 1}, {"shares": 3},
                 {"shares": {"test": "x"}}, {"shares": {"other": 0.1}}, {"unheard_of": 1},
             )
         ),

@@ -262,7 +262,7 @@ def processes() -> Iterator[None]:
 
 @pytest.fixture(scope="module", params=[300, 4_000], ids=["folds", "validation"])
 def run(request: pytest.FixtureRequest) -> PlannedRun:
-    return plan_short_run(request.param, candidates=3, baselines=True, teacher="trees")
+    return plan_short_run(request.param, candidates=3, reference_models=True, teacher="trees")
 
 
 @pytest.fixture(scope="module")

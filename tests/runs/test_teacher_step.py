@@ -31,7 +31,7 @@ ROWS = 150
 
 def plan(*, validation: bool = False, **options: object) -> PlannedRun:
     """Plan a run; few rows are cross-validated unless there are others for validation."""
-    settings = {"limits": {"parameters": 800}, "teacher": "trees", "baselines": False}
+    settings = {"limits": {"parameters": 800}, "teacher": "trees", "reference_models": False}
     data, more = (
         LabelledTable.from_table(make_table(ROWS, seed).drop(["value"]), "kind") for seed in (0, 1)
     )
@@ -250,7 +250,7 @@ def test_a_run_that_is_stopped_during_the_teacher_resumes_with_the_same_bits(
 def test_a_tradeoff_has_one_teacher(monkeypatch: pytest.MonkeyPatch) -> None:
     data = LabelledTable.from_table(make_table(ROWS).drop(["value"]), "kind")
     settings = RunSettings(
-        limits={"parameters": 800}, teacher="network", baselines=False, candidates=1
+        limits={"parameters": 800}, teacher="network", reference_models=False, candidates=1
     )
     tradeoff = plan_tradeoff(data, settings, [200, 800])
     fit_predict, fits = NetworkTeacher.fit_predict, []

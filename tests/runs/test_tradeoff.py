@@ -61,7 +61,7 @@ def make_labelled(rows: int = 400) -> LabelledTable:
 
 
 def make_tradeoff(limits=LIMITS, rows: int = 400, **settings) -> PlannedTradeoff:
-    options = {"limits": {"flops": 10_000}, "baselines": False, "candidates": 2} | settings
+    options = {"limits": {"flops": 10_000}, "reference_models": False, "candidates": 2} | settings
     return plan_tradeoff(make_labelled(rows), RunSettings(**options), limits)
 
 
@@ -273,7 +273,7 @@ def plan_latencies(
     file: str, machine: FakeMachine, limits=LATENCIES, saved_plan=None, **options
 ) -> PlannedTradeoff:
     limited = {"latency_us": limits[0], "parameters": 3_000}
-    settings = RunSettings(limits=limited, latency_table=file, baselines=False, **options)
+    settings = RunSettings(limits=limited, latency_table=file, reference_models=False, **options)
     return plan_tradeoff(
         make_labelled(), settings, limits, cost="latency_us", measure=machine, saved_plan=saved_plan
     )
@@ -386,7 +386,7 @@ def test_a_wider_limit_with_more_categories_does_better(shop_outcomes) -> None:
 
 
 def test_limits_with_the_same_embeddings_share_a_search() -> None:
-    settings = RunSettings(limits={"flops": 10_000}, baselines=False)
+    settings = RunSettings(limits={"flops": 10_000}, reference_models=False)
     curve = plan_tradeoff(make_shops(), settings, (40, 600, 800))
     assert [len(group) for group in curve.groups] == [1, 2]
     assert curve.runs[1].plan.feasible.space is curve.runs[2].plan.feasible.space

@@ -27,7 +27,9 @@ from tabnas.runs.candidates._train_candidates import list_lessons
 from tests.runs.helpers import LIMITS, SHORT, StopsAt, collect_bits, make_table
 
 N = 90
-SETTINGS = RunSettings(limits=LIMITS, candidates=2, baselines=False, refit=True, teacher="network")
+SETTINGS = RunSettings(
+    limits=LIMITS, candidates=2, reference_models=False, refit=True, teacher="network"
+)
 
 
 def make_data(rows: int = 300, seed: int = 1) -> LabelledTable:

@@ -47,7 +47,7 @@ def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
         limits=limits,
         shares=Shares(validation=estimator.validation_fraction, test=0.0),
         kinds=kinds,
-        baselines=False,
+        reference_models=False,
         seed=resolve_seed(estimator.random_state),
     )
 

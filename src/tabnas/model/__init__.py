@@ -1,8 +1,12 @@
-"""Trained models in memory and on disk, their scores, and baselines to compare them with."""
+"""Trained models in memory and on disk, their scores, and reference models to compare with."""
 
 from __future__ import annotations
 
-from tabnas.model._baselines import (
+from tabnas.model._calibration import apply_temperature, fit_temperature, smoothed_log_loss
+from tabnas.model._files import load_model, save_model
+from tabnas.model._metrics import METRICS, Metric, default_metric, get_metric, metrics_for
+from tabnas.model._model import Model, decode_outputs, probabilities
+from tabnas.model._reference_models import (
     MAX_TREE_ROWS,
     BoostedTrees,
     TreeRows,
@@ -10,10 +14,6 @@ from tabnas.model._baselines import (
     import_boosted_trees,
     trivial_prediction,
 )
-from tabnas.model._calibration import apply_temperature, fit_temperature, smoothed_log_loss
-from tabnas.model._files import load_model, save_model
-from tabnas.model._metrics import METRICS, Metric, default_metric, get_metric, metrics_for
-from tabnas.model._model import Model, decode_outputs, probabilities
 from tabnas.model._rounding import (
     Int8Array,
     Weight,

@@ -48,7 +48,7 @@ class GroundTruthTable:
             layers=LAYERS,
             widths=self.widths,
             numeric_dimensions=(0,),
-            baselines=False,
+            reference_models=False,
         )
         run = plan_run(LabelledTable.from_table(table, self.target), settings)
         training = replace(run.plan.training, averaging=0.0)

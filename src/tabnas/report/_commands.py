@@ -136,7 +136,7 @@ def _command(config: RunConfig) -> list[list[str]]:
         settings = RunSettings.from_dict(config.settings)
     except TabNASError:  # perhaps a cost that only the user's program has
         raise NoCommandError from None
-    if data is None or not settings.baselines:
+    if data is None or not settings.reference_models:
         raise NoCommandError
     command = "search" if tradeoff is None else "tradeoff"
     rows = data.data

@@ -195,7 +195,7 @@ class RunSettings:
         panel="Work",
         help="After the test, train the final model again on all rows, including test rows.",
     )
-    baselines: bool = True
+    reference_models: bool = True
     """Whether boosted trees are trained for comparison."""
     seed: int = setting(
         0,
@@ -263,7 +263,7 @@ class RunSettings:
         for column, kind in self.kinds.items():
             check_type(f"the kind of {column!r}", kind, str, "a text")
         check_type("shares", self.shares, Shares, "shares of the rows")
-        check_type("baselines", self.baselines, bool, "true or false")
+        check_type("reference_models", self.reference_models, bool, "true or false")
         self._check_limits()
         self._check_order()
         self._check_teacher_columns()

@@ -32,7 +32,7 @@ FOLDS, VALIDATION = 300, 4_200  # rows of a table, by how its candidates are cho
 
 def make_tradeoff(rows: int) -> PlannedTradeoff:
     data = LabelledTable.from_table(Table.from_data(make_columns(rows)), "kind")
-    settings = RunSettings(limits={"flops": 10_000}, baselines=False, candidates=2)
+    settings = RunSettings(limits={"flops": 10_000}, reference_models=False, candidates=2)
     return plan_tradeoff(data, settings, (60, 150, 400), saved_plan=SHORT)
 
 

@@ -31,7 +31,7 @@ SHORT = {"search_epochs": 3, "epochs": 15, "candidates": 1}
 
 def diagnose_run(target: str, rows: int = 400, **options: object):
     table = make_table(rows).drop(["value" if target == "kind" else "kind"])
-    settings = {"limits": {"parameters": 800}, "baselines": False, "candidates": 1}
+    settings = {"limits": {"parameters": 800}, "reference_models": False, "candidates": 1}
     run = plan_run(
         LabelledTable.from_table(table, target),
         RunSettings(**(settings | options)),

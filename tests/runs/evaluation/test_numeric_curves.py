@@ -33,7 +33,7 @@ def run_with(
             "limits": {"parameters": 20_000},
             "numeric_dimensions": (dimension,),
             "knots": 20,
-            "baselines": False,
+            "reference_models": False,
             "candidates": 1,
         }
         | options

@@ -1,4 +1,4 @@
-"""Scores on test rows: baselines learn from the rows a network may use, weights count."""
+"""Scores on test rows: reference models learn from the rows a network may use, weights count."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_without_folds_references_learn_from_training_rows_and_stop_by_validatio
 
 
 def test_the_score_of_the_network_is_weighted() -> None:
-    run = make_run(baselines=False)
+    run = make_run(reference_models=False)
     test = run.data.test
     assert test is not None
     linear = Architecture(())

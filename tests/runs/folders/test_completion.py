@@ -20,7 +20,9 @@ from tabnas.runs.checkpoints._file import write_checkpoint
 from tabnas.runs.folders import _run_folder
 from tests.runs.helpers import make_started_run, write_table
 
-SETTINGS = RunSettings(limits={"parameters": 800}, candidates=2, baselines=False, teacher="none")
+SETTINGS = RunSettings(
+    limits={"parameters": 800}, candidates=2, reference_models=False, teacher="none"
+)
 SHORT = {"search_epochs": 3, "epochs": 4, "candidates": 2}
 FINISHED = {"config.toml", "history.jsonl", "model", "result.json", "report.html", "MODEL_CARD.md"}
 

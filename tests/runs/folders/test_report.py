@@ -14,7 +14,9 @@ from tests.runs.helpers import make_table
 
 
 def test_a_run_finishes_even_if_its_report_cannot_be_written(tmp_path: Path) -> None:
-    settings = RunSettings(limits={"parameters": 300}, candidates=1, baselines=False, time=0.1)
+    settings = RunSettings(
+        limits={"parameters": 300}, candidates=1, reference_models=False, time=0.1
+    )
     run = plan_run(LabelledTable.from_table(make_table(60).drop(["value"]), "kind"), settings)
     finished = run.execute()
     with RunFolder(tmp_path / "run") as folder:
@@ -28,7 +30,7 @@ def test_a_run_finishes_even_if_its_report_cannot_be_written(tmp_path: Path) -> 
 
 def test_a_report_is_written_even_if_some_numbers_are_unknown(tmp_path: Path) -> None:
     settings = RunSettings(
-        limits={"parameters": 300}, candidates=3, baselines=False, teacher="none"
+        limits={"parameters": 300}, candidates=3, reference_models=False, teacher="none"
     )
     plan = {"search_epochs": 2, "epochs": 2, "candidates": 3}
     run = plan_run(

@@ -87,7 +87,7 @@ def read_files(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-SETTINGS = {"limits": {"parameters": 300}, "candidates": 1, "baselines": False, "time": 0.1}
+SETTINGS = {"limits": {"parameters": 300}, "candidates": 1, "reference_models": False, "time": 0.1}
 
 
 @pytest.fixture(scope="module")

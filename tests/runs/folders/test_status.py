@@ -74,7 +74,7 @@ def test_a_running_run_has_a_status_and_a_finished_one_has_none(
         seen.append((progress, read_existing_status(tmp_path / "run"), is_locked(tmp_path / "run")))
 
     settings = RunSettings(
-        limits={"parameters": 300}, knots=6, candidates=2, baselines=False, time=0.1
+        limits={"parameters": 300}, knots=6, candidates=2, reference_models=False, time=0.1
     )
     data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
     run_in_folder(tmp_path / "run", data, settings, on_progress=record)
@@ -146,7 +146,7 @@ def test_a_resumed_run_keeps_the_curve_up_to_the_checkpoint(
 def test_the_status_of_a_tradeoff_follows_each_search(tmp_path: Path, write_always: None) -> None:
     """Limits with other knots have other spaces, which are searched one after another."""
     data = LabelledTable.from_table(make_table(1_600).drop(["value", "colour"]), "kind")
-    settings = RunSettings(limits={"parameters": 3_000}, candidates=1, baselines=False)
+    settings = RunSettings(limits={"parameters": 3_000}, candidates=1, reference_models=False)
     tradeoff = plan_tradeoff(data, settings, [300, 3_000], saved_plan=SHORT)
     assert len(tradeoff.groups) == 2
     assert len({run.plan.feasible.space.layers for run in tradeoff.runs}) == 2

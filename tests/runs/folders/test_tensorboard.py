@@ -48,7 +48,9 @@ def read_scalars(log: Any, tag: str) -> dict[int, float]:
 @pytest.fixture(scope="module")
 def planned_run() -> PlannedRun:
     data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
-    settings = RunSettings(limits={"parameters": 300}, knots=6, candidates=2, baselines=False)
+    settings = RunSettings(
+        limits={"parameters": 300}, knots=6, candidates=2, reference_models=False
+    )
     return plan_run(data, settings)
 
 
@@ -122,7 +124,9 @@ def test_a_run_without_a_teacher_has_no_share(planned_run: PlannedRun, tmp_path:
 @pytest.mark.slow
 def test_a_search_without_an_input_layer_has_no_histogram_of_it(tmp_path: Path) -> None:
     data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
-    settings = RunSettings(limits={"parameters": 300}, numeric_dimensions=(0,), baselines=False)
+    settings = RunSettings(
+        limits={"parameters": 300}, numeric_dimensions=(0,), reference_models=False
+    )
     run = plan_run(data, settings)
     with EventLog(tmp_path, run, lambda progress: None) as log:
         log(make_progress(run, 1, 10))

@@ -214,7 +214,7 @@ def test_small_tables_try_simpler_networks_unless_candidates_is_set() -> None:
     def list_candidates(rows: LabelledTable, **options: object) -> list[str]:
         limits = {"parameters": 1_000}
         with patch_plan_constants(BRIEF):
-            settings = RunSettings(limits=limits, baselines=False, teacher="none", **options)
+            settings = RunSettings(limits=limits, reference_models=False, teacher="none", **options)
             run = plan_run(rows, settings)
         return [str(one.architecture) for one in run.execute().candidates]
 
@@ -240,7 +240,9 @@ def make_slow_plan(time: float | None, rows: int = 4_000, saved_plan=None, **opt
         return 1e-6 * COSTS["parameters"](space, feasible.most_expensive()) + 1e-5
 
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
-    settings = RunSettings(limits={"parameters": 1_000_000}, time=time, baselines=False, **options)
+    settings = RunSettings(
+        limits={"parameters": 1_000_000}, time=time, reference_models=False, **options
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_default_plan, "time_step", time_step)
         plan = plan_run(data, settings, saved_plan=saved_plan).plan

@@ -58,7 +58,7 @@ def prepare(
         data = data.with_unlabelled(unlabelled)
     others = [name for name in COLUMNS if name not in columns]
     settings = RunSettings(
-        limits=LIMITS, baselines=False, teacher_columns=columns, drop=others, **options
+        limits=LIMITS, reference_models=False, teacher_columns=columns, drop=others, **options
     )
     held_out = {
         name: LabelledTable.from_table(part, data.target)
@@ -109,7 +109,7 @@ def test_row_numbers_are_those_of_the_table_of_the_user() -> None:
         data.features, data.target, data.y, np.arange(len(data)) % 2.0, row_numbers=data.row_numbers
     )
     assert (weighted.drop_zero_weights().row_numbers == data.row_numbers[1::2]).all()
-    prepared = prepare_data(weighted, RunSettings(limits=LIMITS, baselines=False))
+    prepared = prepare_data(weighted, RunSettings(limits=LIMITS, reference_models=False))
     assert sorted(prepared.row_numbers) == data.row_numbers[1::2].tolist()
     y = np.array(data.target.classes)[prepared.train_and_validation.y]
     assert (y == kinds[prepared.row_numbers[: len(y)]]).all()
@@ -230,7 +230,7 @@ def test_the_answers_are_those_of_the_rows_that_the_seed_chooses() -> None:
     assert np.array_equal(data.given_answers.unlabelled[:, 0], expected.astype(np.float32))
     both = Table(pa.concat_tables([make_table(ROWS).arrow, other.arrow]))
     assert find_rows(data, both) == [*own, *(ROWS + others)]
-    trees = RunSettings(limits=LIMITS, baselines=False, drop=[*COLUMNS], teacher="trees")
+    trees = RunSettings(limits=LIMITS, reference_models=False, drop=[*COLUMNS], teacher="trees")
     table = LabelledTable.from_table(hide("kind"), "kind").with_unlabelled(other)
     same = prepare_data(table, trees).unlabelled
     assert np.array_equal(data.unlabelled.numeric, same.numeric)

@@ -12,7 +12,7 @@ from tabnas.runs import LabelledTable, RunSettings, build_run_result, plan_run, 
 def prepare_notes(
     columns: dict[str, object], target: str = "y", **options: object
 ) -> tuple[str, ...]:
-    settings = RunSettings(limits={"parameters": 500}, baselines=False, **options)
+    settings = RunSettings(limits={"parameters": 500}, reference_models=False, **options)
     return prepare_data(LabelledTable.from_table(Table.from_data(columns), target), settings).notes
 
 
@@ -86,7 +86,7 @@ def test_ordinary_tables_have_no_notes(name: str) -> None:
     dataset = load_dataset(name)
     data = LabelledTable.from_table(dataset.table, dataset.target)
     for seed in range(10):
-        settings = RunSettings(limits={"parameters": 500}, baselines=False, seed=seed)
+        settings = RunSettings(limits={"parameters": 500}, reference_models=False, seed=seed)
         assert prepare_data(data, settings).notes == ()
 
 
@@ -94,6 +94,6 @@ def test_the_note_is_in_the_result() -> None:
     rng, columns = make_columns(120)
     y = rng.choice(["no", "yes"], 120)
     table = Table.from_data(columns | {"copy": y, "y": y})
-    settings = RunSettings(limits={"parameters": 200}, baselines=False, candidates=1)
+    settings = RunSettings(limits={"parameters": 200}, reference_models=False, candidates=1)
     finished = plan_run(LabelledTable.from_table(table, "y"), settings).execute()
     assert any("'copy' predicts" in note for note in build_run_result(finished).notes)

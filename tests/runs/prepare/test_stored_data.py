@@ -66,7 +66,9 @@ def small_memory(store: Store) -> int:
 
 
 def test_a_run_on_a_store_beats_the_trivial_prediction(store: Store) -> None:
-    run = plan_run(store, RunSettings(limits=LIMITS, memory=small_memory(store), baselines=False))
+    run = plan_run(
+        store, RunSettings(limits=LIMITS, memory=small_memory(store), reference_models=False)
+    )
     assert len(run.data.train) == store.rows["train"]
     finished = run.execute()
     assert finished.model.costs["parameters"] <= 600
@@ -112,7 +114,7 @@ def test_the_same_seed_gives_the_same_bits(
 ) -> None:
     def train():
         settings = RunSettings(
-            limits=LIMITS, memory=small_memory(store), baselines=False, candidates=1,
+            limits=LIMITS, memory=small_memory(store), reference_models=False, candidates=1,
             numeric_dimensions=dimensions,
         )  # fmt: skip
         return plan_run(store, settings, saved_plan=SAVED_PLAN).execute().model
@@ -278,7 +280,8 @@ def search_in_rank(rank: int, folder: str) -> list[object]:
 
 def _search(store: Store, ranks: Ranks) -> list[object]:
     settings = RunSettings(
-        limits=LIMITS, memory=small_memory(store), baselines=False, candidates=1, engine="torch",
+        limits=LIMITS, memory=small_memory(store), reference_models=False, candidates=1,
+        engine="torch",
         workers=2, layers=1, widths=(4, 8),
     )  # fmt: skip
     run = plan_run(store, settings, saved_plan=SAVED_PLAN | {"search_epochs": 1}, ranks=ranks)

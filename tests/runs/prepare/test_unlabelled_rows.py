@@ -14,7 +14,7 @@ from tabnas.runs.plan import _teacher_plan
 from tabnas.runs.prepare._unlabelled_rows import MAX_UNLABELLED_RATIO
 from tests.runs.helpers import make_table
 
-SETTINGS = RunSettings(limits={"parameters": 500}, knots=5, drop=("day",), baselines=False)
+SETTINGS = RunSettings(limits={"parameters": 500}, knots=5, drop=("day",), reference_models=False)
 
 
 def make_rows(rows: int = 300, seed: int = 0, target: str = "kind") -> Table:
@@ -90,7 +90,7 @@ def test_a_limit_shortens_their_vocabularies_too() -> None:
     data = LabelledTable.from_table(
         Table.from_data(columns | {"y": rng.integers(0, 2, 900)}), "y"
     ).with_unlabelled(other := Table.from_data(make(50)))
-    prepared = prepare_data(data, RunSettings(limits={"parameters": 60}, baselines=False))
+    prepared = prepare_data(data, RunSettings(limits={"parameters": 60}, reference_models=False))
     assert prepared.unlimited.encoder.categories > prepared.encoder.categories
     expected = prepared.encoder.encode(other).categorical
     assert np.array_equal(prepared.unlabelled.categorical, expected)

@@ -48,7 +48,7 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
     guess = trivial_prediction(target, train.y, train.weight, len(test))
     add_score(run, test, "trivial", lambda: guess, scores, notes)
     boosted: BoostedTrees | None = None
-    trees = data.tree_data() if run.settings.baselines else None
+    trees = data.tree_data() if run.settings.reference_models else None
     if trees is not None:
         on_progress(Progress("comparison", 0.5, note="boosted trees"))
         try:

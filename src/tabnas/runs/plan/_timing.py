@@ -50,7 +50,7 @@ def time_step(
 
 def estimate_comparison_seconds(data: PreparedData, settings: RunSettings) -> float:
     """Return about how long the reference models of the test rows take to train."""
-    if data.test is None or not settings.baselines:
+    if data.test is None or not settings.reference_models:
         return 0.0
     columns = len(data.encoder.features) + len(data.encoder.categories)
     cells = min(len(data.train), MAX_TREE_ROWS) * columns

@@ -188,7 +188,7 @@ def prepare_table(
     held_out = _select_rows(validation, data, split.validation)
     leaks = note_leaks(prepared, train, held_out, seed=settings.seed)
     prepared = replace(prepared, notes=(*prepared.notes, *leaks))
-    if not settings.baselines or prepared.test is None:
+    if not settings.reference_models or prepared.test is None:
         return prepared
     tested = _select_rows(test, data, split.test)
     trees = make_tree_data(prepared, train, held_out, tested, seed=settings.seed)

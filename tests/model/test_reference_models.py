@@ -15,7 +15,7 @@ from tabnas.data import ClassTarget, NumberTarget
 from tabnas.model import (
     TreeInputs,
     TreeRows,
-    _baselines,
+    _reference_models,
     fit_boosted_trees,
     score,
     trivial_prediction,
@@ -150,7 +150,7 @@ def test_classes_may_be_missing_in_training_or_validation_rows():
 
 def test_nodes_are_unknown_if_scikit_learn_hides_its_trees() -> None:
     for trees in (object(), SimpleNamespace(_predictors=None)):
-        assert _baselines._count_nodes(trees) is None
+        assert _reference_models._count_nodes(trees) is None
 
 
 def test_truth_must_match_the_rows():
@@ -159,9 +159,9 @@ def test_truth_must_match_the_rows():
 
 
 def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_baselines, "MAX_TREE_ROWS", 60)
-    monkeypatch.setattr(_baselines, "MAX_VALIDATION_ROWS", 20)
-    monkeypatch.setattr(_baselines, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(_reference_models, "MAX_TREE_ROWS", 60)
+    monkeypatch.setattr(_reference_models, "MAX_VALIDATION_ROWS", 20)
+    monkeypatch.setattr(_reference_models, "CHUNK_ROWS", 7)
     rng = np.random.default_rng(0)
     numeric = rng.normal(size=(200, 3)).astype(np.float32)
     numeric[:, 0].sort()  # sorted, so that the first rows have one class only
@@ -181,7 +181,7 @@ def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_trees_do_not_depend_on_the_number_of_threads(
     name: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_baselines, "MIN_ROWS_FOR_THREADS", 10)
+    monkeypatch.setattr(_reference_models, "MIN_ROWS_FOR_THREADS", 10)
     fitted = request.getfixturevalue(name)
     rows = make_tree_rows(fitted, slice(None))
     is_category = make_tree_inputs(fitted).is_category
@@ -211,8 +211,10 @@ def test_large_tables_are_not_copied_to_another_process(
 ) -> None:
     rows = make_tree_rows(iris, slice(None))
     is_category = make_tree_inputs(iris).is_category
-    monkeypatch.setattr(_baselines, "call_in_process", lambda *arguments: pytest.fail("copied"))
-    monkeypatch.setattr(_baselines, "MAX_PROCESS_CELLS", 2 * rows.inputs[:].size - 1)
+    monkeypatch.setattr(
+        _reference_models, "call_in_process", lambda *arguments: pytest.fail("copied")
+    )
+    monkeypatch.setattr(_reference_models, "MAX_PROCESS_CELLS", 2 * rows.inputs[:].size - 1)
     fit_boosted_trees(iris.model.target, is_category, rows, [rows.inputs], max_iterations=1)
     with pytest.raises(pytest.fail.Exception, match="copied"):
         fit_boosted_trees(iris.model.target, is_category, rows, [], max_iterations=1)

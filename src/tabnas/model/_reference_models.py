@@ -1,4 +1,4 @@
-"""Baselines for a model: a constant prediction and boosted trees."""
+"""Reference models to compare with: a constant prediction and boosted trees."""
 
 from __future__ import annotations
 
