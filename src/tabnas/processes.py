@@ -19,9 +19,9 @@ IDLE_TIMEOUT = 60.0  # seconds
 """A process without work ends after this time; on Windows it does not notice its parent's end."""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-CANNOT_START = (TabNASError, OSError, AssertionError, BrokenExecutor)
+CANNOT_START = (TabNASError, OSError, AssertionError, RuntimeError)
 """The package is missing, the machine refuses, this process is one of `multiprocessing.Pool`, which
-asserts that it has no children, or the process has died."""
+asserts that it has no children, or loky refuses: the process has died, or is one of too many."""
 
 Result = TypeVar("Result")
 
@@ -79,6 +79,8 @@ class Processes:
             process = self._take()
             future = process.submit(function, *arguments)
         except CANNOT_START:
+            if self._is_closed:
+                raise ProcessesClosedError from None
             return function(*arguments)
         try:
             result: Result = future.result()

@@ -10,6 +10,7 @@ import pytest
 
 from tabnas.export import export_onnx
 from tabnas.model import load_model, primary_loss, round_weights, score
+from tabnas.nets import SuperNet
 from tabnas.runs import (
     FinishedRun,
     LabelledTable,
@@ -22,8 +23,13 @@ from tabnas.runs import (
     plan_run,
     plan_tradeoff,
 )
+from tabnas.runs._tradeoff import _drop_repeated
 from tabnas.runs.candidates._train_candidates import first_trials
-from tabnas.space import Precision
+from tabnas.runs.candidates._training import Candidate
+from tabnas.runs.evaluation import _teacher_scores
+from tabnas.runs.evaluation._scores import load_network
+from tabnas.runs.search._search_step import SearchResult
+from tabnas.space import Architecture, Precision
 from tests.runs.helpers import StopsAt, collect_bits, make_table, plan_short_run
 
 INT8, FLOAT16, FLOAT32 = Precision.INT8, Precision.FLOAT16, Precision.FLOAT32
@@ -159,3 +165,51 @@ def test_precision_is_a_part_of_the_identity_of_a_run() -> None:
         for precision in ("int8", "float32")
     )
     assert first.identity() != second.identity()
+
+
+def test_the_network_without_a_teacher_is_rounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated = {}
+
+    def load(run: object, weights: dict[str, np.ndarray], candidate: Candidate) -> SuperNet:
+        evaluated[candidate.lesson.share] = (weights, candidate.precision)
+        return load_network(run, weights, candidate)
+
+    monkeypatch.setattr(_teacher_scores, "load_network", load)
+    run = make_run(300, precision="int8", teacher="network")
+    chosen = run.execute().chosen
+    if chosen.lesson.share == 0:
+        pytest.skip("the network itself has learned by labels alone")
+    weights, precision = evaluated[0.0]
+    rounded = round_weights(weights, precision)
+    assert precision is INT8
+    assert all(np.array_equal(rounded[name], array) for name, array in weights.items())
+
+
+def test_a_trade_off_tries_a_candidate_again_if_it_fits_in_one_more_precision() -> None:
+    data = LabelledTable.from_table(make_table(200).drop(["value"]), "kind")
+    settings = RunSettings(
+        limits={"bytes": 4_000}, candidates=1, reference_models=False, teacher="none"
+    )
+    tight, middle, loose = plan_tradeoff(data, settings, (300, 320, 900), cost="bytes").runs
+    space = loose.plan.feasible.space
+
+    def fits_as_float32(run: PlannedRun, network: Architecture) -> bool:
+        return run.plan.feasible.budget.at_precision(FLOAT32).admits(space, network)
+
+    network = next(
+        network
+        for network in tight.plan.feasible
+        if fits_as_float32(loose, network) and not fits_as_float32(middle, network)
+    )
+    proposed = SearchResult((network,), (0.5,), (), (), 0, ())
+    kept = _drop_repeated((tight, middle, loose), (proposed,) * 3)
+    assert [len(search.architectures) for search in kept] == [1, 0, 1]
+
+
+def test_int8_files_of_a_float16_model(tmp_path: Path) -> None:
+    """The file is compared with int8 weights, which are not rounded to 16 bits again."""
+    run = make_run(300, precision="float16", limits={"bytes": 60_000}, widths=(96,), layers=2)
+    model, table = run.execute().model, make_table(300)
+    exported = export_onnx(model, tmp_path / "m.onnx", check=table, int8=True, margin=1e6)
+    assert exported.int8 is not None
+    assert exported.parity.difference < 1e-5

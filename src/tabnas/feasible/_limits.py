@@ -70,7 +70,7 @@ def make_chain_limits(space: SearchSpace, budget: Budget) -> list[ChainLimit]:
             continue
         integers = _IntegerTables.from_floats(limit.cost.tables(space), limit.upper)
         integers = integers.forbid_unless(allowed).normalize()
-        # proportional costs, such as bytes and parameters, have the same normalized form
+        # proportional costs have the same normalized form
         key = tuple(table.tobytes() for table in integers.tables)
         if integers.can_bind and (key not in normalized or integers.limit < normalized[key].limit):
             normalized[key] = integers

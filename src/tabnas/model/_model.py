@@ -244,7 +244,7 @@ class Model:
 
     def load_network(self) -> None:
         """Load the network, which the first prediction would do."""
-        assert self._net is not None
+        _ = self._net
 
     def _forward(self, encoded: EncodedTable) -> Float32Array:
         raw = self._net.logits(self.architecture, make_examples(self.task, encoded))

@@ -133,7 +133,7 @@ def _train(
         if evaluated is None:
             trained = _train_for_evaluation(run, chosen, index, on_progress, checkpoint)
             evaluated = round_network(trained, chosen.precision)
-        evaluated = final = _calibrate(evaluated, chosen)
+        evaluated = final = calibrate(evaluated, chosen)
     trained_on_all = bool(run.plan.folds) and data.test is None
     if run.settings.refit and not trained_on_all:
         with pool.measure("refit"):
@@ -149,7 +149,7 @@ def _train(
                 )
             else:
                 trained_on_all = True
-                final = _calibrate(round_network(refitted, chosen.precision), chosen)
+                final = calibrate(round_network(refitted, chosen.precision), chosen)
     return FinalModel(
         model=build_model(final, chosen, data, run.plan),
         index=index,
@@ -160,7 +160,7 @@ def _train(
     )
 
 
-def _calibrate(weights: Weights, chosen: Candidate) -> Weights:
+def calibrate(weights: Weights, chosen: Candidate) -> Weights:
     """Return rounded weights with the temperature of the candidate.
 
     It scales the output layer, which is rounded again.

@@ -27,7 +27,7 @@ from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._parallel import train_in_parallel
-from tabnas.runs.candidates._train_candidates import train_candidates
+from tabnas.runs.candidates._train_candidates import list_precisions, train_candidates
 from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import (
@@ -53,7 +53,14 @@ from tabnas.runs.search._search_step import (
 from tabnas.runs.search._snapshots import SnapshotRecorder
 from tabnas.search import FrozenSearch
 from tabnas.settings import RunSettings
-from tabnas.space import ABSENT, Architecture, SearchSpace, compute_costs, spanning_space
+from tabnas.space import (
+    ABSENT,
+    Architecture,
+    Precision,
+    SearchSpace,
+    compute_costs,
+    spanning_space,
+)
 from tabnas.stores import Store
 from tabnas.teachers import EstimatorTeacher
 
@@ -263,7 +270,11 @@ def _execute(
     get_references = start_references(tradeoff.runs[-1], on_progress, checkpoint, pool)
     # one teacher for all limits
     answers, teachers = teacher_step(tradeoff.runs[-1], on_progress, checkpoint, pool)
-    searches = [search for group in groups for search in _drop_repeated(group.result())]
+    searches = [
+        search
+        for runs, group in zip(tradeoff.groups, groups, strict=True)
+        for search in _drop_repeated(runs, group.result())
+    ]
     runs = [replace(run, answers=answers, teachers=teachers) for run in tradeoff.runs]
     scopes = [ScopedCheckpoint(checkpoint, f"limit {limit}") for limit in tradeoff.limits]
     if not job_config.in_process:
@@ -297,13 +308,19 @@ def _reuse_embeddings(run: RunContext, finished: FinishedRun) -> RunContext:
     return replace(run, data=finished.data, plan=replace(plan, feasible=feasible))
 
 
-def _drop_repeated(searches: Sequence[SearchResult]) -> list[SearchResult]:
-    """Return the searches without candidates that a tighter limit has already."""
+def _drop_repeated(
+    runs: Sequence[RunContext], searches: Sequence[SearchResult]
+) -> list[SearchResult]:
+    """Return the searches without candidates that a tighter limit has already.
+
+    A candidate that fits in one more precision is a new one.
+    """
     new: list[SearchResult] = []
-    seen: set[Architecture] = set()
-    for search in searches:
-        new.append(search.without(seen))
-        seen |= set(search.architectures)
+    seen: dict[Architecture, tuple[Precision, ...]] = {}
+    for run, search in zip(runs, searches, strict=True):
+        fitting = {network: list_precisions(run, network) for network in search.architectures}
+        new.append(search.without({n for n, fits in fitting.items() if seen.get(n) == fits}))
+        seen |= fitting
     return new
 
 

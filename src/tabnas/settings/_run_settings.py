@@ -184,7 +184,7 @@ class RunSettings:
         kind="integer",
         panel="Work",
         help="Number of the best architectures to train stand-alone and to choose from, for each "
-        "limit.",
+        "limit. If bytes are limited, one that fits as float32 is added.",
         shown_default="3, and simpler ones on small tables; 2 in a trade-off",
         minimum=1,
         maximum=10_000,
@@ -366,8 +366,8 @@ class RunSettings:
     def precisions(self) -> tuple[Precision, ...]:
         """The precisions to choose from; the first is that of the search.
 
-        A network within a limit on bytes as float32 is within it as int8, so a search for int8
-        finds both.
+        A network within a limit on bytes as float32 is within it as int8, unless a layer has a
+        single input, so a search for int8 finds both.
         """
         if self.precision != "auto":
             return (Precision(self.precision),)

@@ -110,7 +110,8 @@ MaxBytes = Annotated[
     int | None,
     _limit(
         parse_bytes,
-        "Maximum size of the weights, like 80000 or 80kB. A parameter takes four bytes.",
+        "Maximum size of the weights, like 80000 or 80kB. A parameter takes four bytes as float32, "
+        "and about one as int8.",
     ),
 ]
 MaxRamBytes = Annotated[

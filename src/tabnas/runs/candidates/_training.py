@@ -195,6 +195,7 @@ class TrainingPart:
         self._make_trainer = make_trainer
         self._evaluated = evaluated
         self._trainer: Trainer | None = None
+        self._rounded_net: SuperNet | None = None  # to evaluate rounded weights
         self.seconds = 0.0
 
     @property
@@ -218,7 +219,12 @@ class TrainingPart:
         """Return the outputs of the network for the evaluated rows, with rounded weights."""
         net, child = self.trainer.net, self.trainer.child
         if precision != Precision.FLOAT32:
-            net = net.with_weights(round_network(net.weights(), precision))
+            weights = round_network(net.weights(), precision)
+            if self._rounded_net is None:
+                self._rounded_net = net.with_weights(weights)
+            else:
+                self._rounded_net.load_weights(weights)
+            net = self._rounded_net
         return net.logits(child, self._evaluated.examples)
 
     def state_dict(self) -> Mapping[str, NDArray[Any]]:
@@ -278,7 +284,8 @@ class FoldTraining(TrainingPart):
                 self.epoch_outputs[k, result.epochs - 1] = self.outputs(precision)
 
         self.trainer.run(on_epoch, on_step)
-        self._trainer = None  # its network saw a part of the rows, and nothing needs it any more
+        # its network saw a part of the rows, and nothing needs it any more
+        self._trainer = self._rounded_net = None
 
     def state_dict(self) -> Mapping[str, NDArray[Any]]:
         trainer = {f"trainer/{name}": value for name, value in super().state_dict().items()}

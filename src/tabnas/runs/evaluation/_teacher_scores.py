@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from tabnas.data import NumberTarget
-from tabnas.model import Scores, apply_temperature
+from tabnas.model import Scores, round_network
 from tabnas.nets import Loss, NonFiniteLossError
 from tabnas.results import TEACHER, WITHOUT_TEACHER, TeacherSummary
 from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._context import RunContext
-from tabnas.runs._final_training import final_rows, make_final_trainer
+from tabnas.runs._final_training import calibrate, final_rows, make_final_trainer
 from tabnas.runs.candidates._training import Candidate, Weights
 from tabnas.runs.evaluation._scores import add_score, load_network
 from tabnas.types import FloatArray
@@ -54,8 +54,7 @@ def score_teacher(
     if untaught is not None and untaught is not chosen and summary.score_without is not None:
         weights = untaught.weights or _train(run, untaught)
         if weights is not None:
-            weights = apply_temperature(weights, untaught.temperature)
-            net = load_network(run, weights, untaught)
+            net = load_network(run, calibrate(weights, untaught), untaught)
 
             def predict() -> FloatArray:
                 return run.data.target_prediction(net.logits(untaught.architecture, test.examples))
@@ -84,4 +83,4 @@ def _train(run: RunContext, candidate: Candidate) -> Weights | None:
         trainer.run()
     except NonFiniteLossError:
         return None
-    return trainer.net.weights()
+    return round_network(trainer.net.weights(), candidate.precision)
