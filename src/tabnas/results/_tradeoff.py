@@ -14,7 +14,7 @@ from tabnas.results._fields import MAX_NUMBER, Name, Real, Width, check_format
 from tabnas.results._run import MEASURED_PREFIX, TOTAL, RowCounts, TargetSummary
 from tabnas.results._scores import CostUse, Score, Scores
 from tabnas.results._teacher import TeacherModel
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 
 TRADEOFF_FORMAT = 2
 """The version of the format of `tradeoff.json`."""
@@ -36,6 +36,7 @@ class TradeoffModel:
     bottlenecks: tuple[Count, ...]  # layers, from 1
     pareto_optimal: bool  # by validation score
     teacher_share: Probability = 0.0  # of the teacher's answers in what it learned from
+    precision: Precision = Precision.FLOAT32  # of its weights
 
     def __post_init__(self) -> None:
         if not FOLDER.fullmatch(self.folder):

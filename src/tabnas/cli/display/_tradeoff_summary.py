@@ -19,7 +19,7 @@ from tabnas.formatting import (
 )
 from tabnas.report import choose_network, format_teacher
 from tabnas.results import TradeoffModel, TradeoffResult
-from tabnas.space import BOTTLENECK_DEFINITION
+from tabnas.space import BOTTLENECK_DEFINITION, Precision
 
 MAX_ADVICE_LENGTH = 600
 UNCLEAR = "chance?"
@@ -64,6 +64,10 @@ def print_tradeoff(console: Console, result: TradeoffResult, folder: str) -> Non
     if dimensions:
         numbers = format_count(dimensions[0], "learned number")
         console.print(f"d{dimensions[0]}: each numeric column as {numbers}", style="dim")
+    rounded = [m for m in result.models if m.precision != Precision.FLOAT32]
+    if rounded:
+        count = f"{len(rounded)} of {len(result.models)}"
+        console.print(f"weights: {rounded[0].precision} in {count} networks", style="dim")
     if any(UNCLEAR in step for step in steps):
         console.print(f"{UNCLEAR} the two intervals overlap", style="dim")
     if result.teacher:
@@ -92,7 +96,7 @@ def _format_step(
     result: TradeoffResult, before: TradeoffModel, after: TradeoffModel, decimals: int
 ) -> str:
     """Format how the metric changes from one limit to the next."""
-    if before.architecture == after.architecture:
+    if (before.architecture, before.precision) == (after.architecture, after.precision):
         return "same network"
     change = result.score(after).value - result.score(before).value
     text = format_fixed(change, decimals)

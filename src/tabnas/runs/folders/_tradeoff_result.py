@@ -53,6 +53,7 @@ def build_tradeoff_result(
                 ),
                 pareto_optimal=is_optimal,
                 teacher_share=finished.chosen.lesson.share,
+                precision=finished.model.precision,
             )
             for limit, finished, use, is_optimal in zip(
                 tradeoff.limits, finished_runs, costs, optimal, strict=True
