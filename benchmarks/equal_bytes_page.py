@@ -62,6 +62,7 @@ def write_page(out: Path) -> None:
         lines += ["", f"## {limit // 1_000} kB", "", *_table(methods, tables, limit)]
     lines += ["", "## Without a limit", "", *_free_table(methods, tables)]
     lines += ["", "## What each part is worth", "", *_parts_table(losses, tables)]
+    lines += ["", _describe_rounding(contents["tabnas"])]
     lines += ["", "## Time", "", *_time_table(contents, tables)]
     (out / "equal_bytes.md").write_text("\n".join(lines) + "\n")
     _draw(methods, tables, limits, out / PICTURE)
@@ -151,6 +152,16 @@ def _parts_table(losses: dict[str, Losses], tables: list[str]) -> list[str]:
         lines.append(f"| {table} | {ours[0]:.4f} | {' | '.join(cells)} |")
     means = [f"{np.mean(values):+.1f}" if values else "" for values in everywhere.values()]
     return [*lines, f"| mean | | {' | '.join(means)} |"]
+
+
+def _describe_rounding(content: dict[str, Any]) -> str:
+    """Return a sentence on the networks with int8 weights."""
+    changes = [row["rounding"] for row in content["rows"] if row["detail"].endswith("int8")]
+    return (
+        f"{len(changes)} of {len(content['rows'])} networks have int8 weights. Rounding changed "
+        f"their loss on validation rows by {np.mean(changes):+.5f} on average, "
+        f"{min(changes):+.4f} to {max(changes):+.4f}."
+    )
 
 
 def _time_table(contents: dict[str, Any], tables: list[str]) -> list[str]:

@@ -31,6 +31,7 @@ class Fitted:
     loss: float  # on test rows
     seconds: float  # to find and train it
     detail: str
+    rounding: float | None = None  # how much it changed the loss on validation rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,13 +48,14 @@ def fit(
             training = replace(run.plan.training, averaging=0.0)
             run = replace(run, plan=replace(run.plan, training=training))
         finished = run.execute()
-        model = finished.model
+        model, chosen = finished.model, finished.chosen
         yield Fitted(
             limit,
             int(model.costs["bytes"]),
             finished.scores["network"].metrics[split.metric].value,
             perf_counter() - began,
             f"{model.architecture} {model.precision}",
+            chosen.loss - chosen.float32_loss,
         )
 
 
