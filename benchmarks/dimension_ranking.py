@@ -19,8 +19,9 @@ from tables import TABLES
 
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
+from tabnas.runs.candidates._candidate import Trial
+from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import run_training
-from tabnas.runs.candidates._training import Trial, make_candidate_training
 from tabnas.search import Search
 from tabnas.search._selection import (
     build_candidate_pool,

@@ -21,7 +21,7 @@ from _shared import make_parser, sample_table, write_results
 from tabnas import PAPER_WIDTHS
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
-from tabnas.runs.candidates._training import Trial
+from tabnas.runs.candidates._candidate import Trial
 from tabnas.search import Search, select
 
 TABLES = {  # target; limits: of the default space, for 5 % and for 50 % of the paper's widths

@@ -28,8 +28,9 @@ from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, p
 from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs.candidates._candidate import Trial
+from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import TEACHER_SHARES, run_training
-from tabnas.runs.candidates._training import Trial, make_candidate_training
 from tabnas.runs.evaluation._scores import load_network
 from tabnas.runs.evaluation._teacher_scores import _decode_answers
 from tabnas.runs.search._search_step import search_step

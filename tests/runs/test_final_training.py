@@ -13,7 +13,7 @@ from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, p
 from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._final_training import FinalModel, make_final_trainer, train_final_model
 from tabnas.runs._tasks import TaskPool
-from tabnas.runs.candidates._training import Candidate
+from tabnas.runs.candidates._candidate import Candidate
 from tabnas.space import Architecture, Precision
 from tests.runs.helpers import make_table
 

@@ -7,7 +7,8 @@ from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks, connect_ranks
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
-from tabnas.runs.candidates._training import Candidate, make_candidate_training
+from tabnas.runs.candidates._candidate import Candidate
+from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._stop_signals import RunStopped
 from tabnas.runs.folders._driver import execute_in_folder, run_in_folder

@@ -19,11 +19,8 @@ from tabnas.runs._progress import (
     make_training_callback,
 )
 from tabnas.runs._tasks import TaskPool
-from tabnas.runs.candidates._training import (
-    Candidate,
-    Weights,
-    make_trainer,
-)
+from tabnas.runs.candidates._candidate import Candidate, Weights
+from tabnas.runs.candidates._training import make_trainer
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._latency_check import Latencies, LatencyCheck

@@ -31,8 +31,8 @@ from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
-from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint
 from tabnas.runs.evaluation._scores import (

@@ -26,9 +26,9 @@ from tabnas.runs._pipeline import (
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._parallel import train_in_parallel
 from tabnas.runs.candidates._train_candidates import list_precisions, train_candidates
-from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import (
     ScopedCheckpoint,

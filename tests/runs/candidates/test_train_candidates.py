@@ -12,8 +12,8 @@ from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.runs._tasks import TaskPool
+from tabnas.runs.candidates._candidate import Candidate, Trial
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
-from tabnas.runs.candidates._training import Candidate, Trial
 from tabnas.space import Architecture, Precision
 from tests.runs.helpers import make_table
 

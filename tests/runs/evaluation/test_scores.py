@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from tabnas.data import Table
 from tabnas.model import TreeInputs, TreeRows, fit_boosted_trees, score, trivial_prediction
 from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, split_rows
-from tabnas.runs.candidates._training import Candidate, Trial
+from tabnas.runs.candidates._candidate import Candidate, Trial
 from tabnas.runs.evaluation._scores import score_references, score_test_rows
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table

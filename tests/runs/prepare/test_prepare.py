@@ -11,7 +11,7 @@ import pytest
 from tabnas.data import NumberTarget, Shares, Table, split_by_group
 from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable, RunSettings, make_plan, prepare_data
-from tabnas.runs.candidates._training import split_folds
+from tabnas.runs.candidates._cross_validation import split_folds
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS
 from tests.runs.helpers import make_table
 

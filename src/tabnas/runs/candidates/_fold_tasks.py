@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from tabnas.decoding import decode
 from tabnas.nets import NonFiniteLossError
 from tabnas.runs._tasks import TaskPool
-from tabnas.runs.candidates._training import Candidate, CrossValidation, FractionCallback
+from tabnas.runs.candidates._candidate import Candidate
+from tabnas.runs.candidates._cross_validation import CrossValidation
+from tabnas.runs.candidates._training import FractionCallback
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 
 

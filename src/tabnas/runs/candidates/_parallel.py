@@ -11,6 +11,8 @@ from tabnas.model import get_metric
 from tabnas.runs._answers import Answers
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs.candidates._candidate import Candidate, Trial
+from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import (
     candidate_step,
     find_worse,
@@ -20,7 +22,6 @@ from tabnas.runs.candidates._train_candidates import (
     record_candidate,
     run_training,
 )
-from tabnas.runs.candidates._training import Candidate, Trial, make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint
 from tabnas.runs.plan._plan import Plan, TrainingPlan

@@ -17,16 +17,11 @@ from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import PhaseProgress, ProgressCallback
 from tabnas.runs._tasks import TaskPool
+from tabnas.runs.candidates._candidate import Candidate, Trial
+from tabnas.runs.candidates._cross_validation import CrossValidation
 from tabnas.runs.candidates._fold_tasks import FoldTasks
-from tabnas.runs.candidates._training import (
-    Candidate,
-    CandidateTraining,
-    CrossValidation,
-    FractionCallback,
-    StepCallback,
-    Trial,
-    make_candidate_training,
-)
+from tabnas.runs.candidates._make_training import make_candidate_training
+from tabnas.runs.candidates._training import CandidateTraining, FractionCallback, StepCallback
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._plan import Plan
 from tabnas.space import Architecture, Precision

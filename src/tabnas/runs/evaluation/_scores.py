@@ -18,7 +18,7 @@ from tabnas.nets import SuperNet
 from tabnas.results import Diagnostics
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs.candidates._training import Candidate, Weights
+from tabnas.runs.candidates._candidate import Candidate, Weights
 from tabnas.runs.evaluation._diagnostics import diagnose
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.types import FloatArray

@@ -14,7 +14,7 @@ from tabnas.results import TEACHER, WITHOUT_TEACHER, TeacherSummary
 from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import calibrate, final_rows, make_final_trainer
-from tabnas.runs.candidates._training import Candidate, Weights
+from tabnas.runs.candidates._candidate import Candidate, Weights
 from tabnas.runs.evaluation._scores import add_score, load_network
 from tabnas.types import FloatArray
 
