@@ -140,16 +140,18 @@ def print_plan(
     tradeoff: TradeoffSettings | None = None,
 ) -> None:
     """Print what a run or a trade-off would do."""
+    from tabnas.cli.display._plan_summary import describe_planned, print_planned
     from tabnas.cli.display._progress import run_progress
-    from tabnas.cli.display._run_summary import describe_planned, print_planned
 
     quiet = output.quiet or output.as_json
     with run_progress(make_console(stderr=True), quiet=quiet, cost="") as on_progress:
-        facts = describe_planned(source.load_and_plan(settings, tradeoff, on_progress=on_progress))
+        description = describe_planned(
+            source.load_and_plan(settings, tradeoff, on_progress=on_progress)
+        )
     if output.as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        typer.echo(json.dumps(description, indent=2))
     else:
-        print_planned(make_console(), facts)
+        print_planned(make_console(), description)
 
 
 def run_secondary_rank(
