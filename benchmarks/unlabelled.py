@@ -26,7 +26,7 @@ from tabnas.model import primary_loss
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._answers import LABELS_ONLY, Lesson
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._candidate import Trial
 from tabnas.runs.candidates._make_training import make_candidate_training
@@ -172,7 +172,7 @@ def prepare(folder, name: str, seed: int, labelled: float) -> Experiment:
 
     checkpoint = RunCheckpoint()
     architectures = search_step(run, ignore, checkpoint).architectures
-    answers, teachers = teacher_step(run, ignore, checkpoint, TaskPool(checkpoint))
+    answers, teachers = teacher_step(run, ignore, checkpoint, JobPool(checkpoint))
     return Experiment(replace(run, answers=answers, teachers=teachers), architectures, pools)
 
 

@@ -20,7 +20,7 @@ from tabnas.runs import (
     plan_run,
     plan_tradeoff,
 )
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.teachers import BoostedTreesTeacher, NetworkTeacher
@@ -52,7 +52,7 @@ def change_labels(run: PlannedRun, rows: np.ndarray) -> PlannedRun:
 
 def get_answers(run: PlannedRun, checkpoint: RunCheckpoint | None = None):
     checkpoint = checkpoint or RunCheckpoint()
-    answers, teachers = teacher_step(run, lambda progress: None, checkpoint, TaskPool(checkpoint))
+    answers, teachers = teacher_step(run, lambda progress: None, checkpoint, JobPool(checkpoint))
     assert answers is not None
     return answers, teachers
 
@@ -137,7 +137,7 @@ def test_a_teacher_that_diverges_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(NetworkTeacher, "fit_predict", diverge)
     run = plan(teacher="network")
     checkpoint = RunCheckpoint()
-    pool = TaskPool(checkpoint)
+    pool = JobPool(checkpoint)
     assert teacher_step(run, lambda progress: None, checkpoint, pool) == (None, ())
     both = replace(run.plan.teacher, teachers=("trees", "network"))
     _, teachers = get_answers(replace(run, plan=replace(run.plan, teacher=both)))
@@ -174,7 +174,7 @@ def test_all_processes_have_the_answers_of_the_first(
     monkeypatch.setattr(NetworkTeacher, "fit_predict", fit_predict)
     run = replace(plan(teacher="network"), ranks=ranks)
     checkpoint = RunCheckpoint()
-    pool = TaskPool(checkpoint, threads=1)
+    pool = JobPool(checkpoint, threads=1)
     answers, teachers = teacher_step(run, lambda progress: None, checkpoint, pool)
     assert (answers is None) == first_diverges
     if answers is not None:

@@ -274,7 +274,7 @@ class RunResult:
 
     @property
     def phase_seconds(self) -> dict[str, float]:
-        """The seconds that the tasks of each phase took; some work side by side."""
+        """The seconds that the jobs of each phase took; some work side by side."""
         return {
             name: seconds
             for name, seconds in self.timings.items()

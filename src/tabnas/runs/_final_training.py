@@ -12,13 +12,13 @@ from tabnas.latency import Microseconds
 from tabnas.model import Model, apply_temperature, round_network, round_weights
 from tabnas.nets import NonFiniteLossError, Trainer, TrainingRows
 from tabnas.runs._context import RunContext
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._progress import (
     PhaseProgress,
     Progress,
     ProgressCallback,
     make_training_callback,
 )
-from tabnas.runs._tasks import TaskPool
 from tabnas.runs.candidates._candidate import Candidate, Weights
 from tabnas.runs.candidates._training import make_trainer
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
@@ -48,7 +48,7 @@ def train_final_model(
     ranked: Sequence[Candidate],
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> FinalModel:
     """Return the model of the best candidate whose file meets the latency limits when measured."""
     latency = run.plan.latency
@@ -121,7 +121,7 @@ def _train(
     index: int,
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> FinalModel:
     """Train a candidate for the last time: for evaluation, then on all rows if wanted."""
     data, chosen, notes = run.data, ranked[index], []
@@ -199,7 +199,7 @@ def _train_on(
         trainer = make_final_trainer(chosen, rows, run.plan)
         checkpoint.start_or_restore(name, trainer)
         progress = PhaseProgress(phase, on_progress, total=1.0)
-        on_fraction = progress.add_task(str(chosen.architecture))
+        on_fraction = progress.add_job(str(chosen.architecture))
         trainer.run(on_step=make_training_callback(trainer, on_fraction, checkpoint.save_if_due))
         on_fraction(1.0)
         checkpoint.record(name, {}, trainer.net.weights())

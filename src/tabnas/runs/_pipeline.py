@@ -27,9 +27,9 @@ from tabnas.nets import warm_up_engine
 from tabnas.results import Diagnostics, LimitEffect, Snapshot, TeacherSummary
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
-from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
@@ -74,7 +74,7 @@ class FinishedRun:
     notes: tuple[str, ...]  # for the user
     trained_on_all_rows: bool  # whether the model was trained on every row
     snapshots: tuple[Snapshot, ...]
-    phase_seconds: dict[str, float]  # of the tasks of each phase, which may work side by side
+    phase_seconds: dict[str, float]  # of the jobs of each phase, which may work side by side
     total_seconds: float
     measured_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
 
@@ -161,9 +161,9 @@ class PlannedRun(RunContext):
             train_final_model(run, [candidates[k] for k in order], ignore, checkpoint, pool)
 
 
-def make_pool(run: RunContext, checkpoint: RunCheckpoint) -> TaskPool:
-    """Return a pool for the tasks of a run; several processes take the same steps in turn."""
-    return TaskPool(checkpoint, threads=1 if run.ranks.size > 1 else None)
+def make_pool(run: RunContext, checkpoint: RunCheckpoint) -> JobPool:
+    """Return a pool for the jobs of a run; several processes take the same steps in turn."""
+    return JobPool(checkpoint, threads=1 if run.ranks.size > 1 else None)
 
 
 def plan_run(
@@ -253,7 +253,7 @@ def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
 
 
 def start_references(
-    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: TaskPool
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: JobPool
 ) -> Callable[[], References]:
     """Start the reference models, which need nothing but the table, for threads that are idle.
 
@@ -275,7 +275,7 @@ def train_and_evaluate(
     search: SearchResult,
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
     get_references: Callable[[], References],
     *,
     earlier: Sequence[tuple[Candidate, float]] = (),

@@ -15,8 +15,8 @@ from tabnas.nets import NonFiniteLossError
 from tabnas.results import TeacherModel
 from tabnas.runs._answers import Answers
 from tabnas.runs._context import RunContext
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._progress import PhaseProgress, Progress, ProgressCallback
-from tabnas.runs._tasks import TaskPool
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._teacher_plan import TeacherPlan, teacher_task
 from tabnas.runs.prepare._folds import assign_development_folds, assign_training_folds
@@ -45,7 +45,7 @@ Float32Array = NDArray[np.float32]
 
 
 def teacher_step(
-    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: TaskPool
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: JobPool
 ) -> tuple[Answers | None, tuple[TeacherModel, ...]]:
     """Train the teachers of the plan, out of fold, and return their answers and shares.
 
@@ -69,7 +69,7 @@ def _fit_and_record(
     rows: TeacherRows,
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> None:
     """Record the blended answers of teachers that are fitted out of fold."""
     folds = _assign_folds(run, run.plan.teacher)
@@ -155,7 +155,7 @@ def _fit_all(
     fits: Sequence[Fit],
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> dict[str, list[Float32Array]]:
     """Return the answers of all fits of each teacher; one that diverges is left out."""
     plan = run.plan.teacher
@@ -168,7 +168,7 @@ def _fit_all(
         for name, teacher in teachers.items():
             step = _step_name(name, fit)
             note = f"{teacher.name} {number} of {len(fits)}"
-            on_fraction = phase.add_task(note, seconds[name])
+            on_fraction = phase.add_job(note, seconds[name])
             if step in checkpoint:
                 on_fraction(1.0)
                 continue

@@ -15,6 +15,7 @@ from tabnas.jobs import JobConfig, check_cluster
 from tabnas.latency import Measure, measure_models
 from tabnas.nets import warm_up_engine
 from tabnas.runs._context import RunContext
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._pipeline import (
     FinishedRun,
     PlannedRun,
@@ -24,7 +25,6 @@ from tabnas.runs._pipeline import (
     train_and_evaluate,
 )
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._parallel import train_in_parallel
@@ -122,7 +122,7 @@ class PlannedTradeoff:
         """
         checkpoint, job_config = checkpoint or RunCheckpoint(), job_config or JobConfig()
         check_cluster(job_config)  # now, and not after the search
-        with checkpoint.handle_signals(), TaskPool(checkpoint) as pool:
+        with checkpoint.handle_signals(), JobPool(checkpoint) as pool:
             first, *others = _execute(
                 self, pool.serialize(on_progress), checkpoint, pool, job_config
             )
@@ -247,7 +247,7 @@ def _execute(
     tradeoff: PlannedTradeoff,
     on_progress: ProgressCallback,
     checkpoint: RunCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
     job_config: JobConfig,
 ) -> tuple[FinishedRun, ...]:
     with pool.measure("preparation"):

@@ -28,7 +28,7 @@ from tabnas.runs.plan._plan import Plan, TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult
 
-Job = tuple[int, int, Trial]
+CandidateJob = tuple[int, int, Trial]
 """The index of a limit, the index of a candidate of that limit, and what it is."""
 
 
@@ -66,7 +66,7 @@ def _train_round(
     job_config: JobConfig,
 ) -> None:
     """Train the trials of every limit that are not trained yet."""
-    all_jobs: list[Job] = [
+    all_jobs: list[CandidateJob] = [
         (limit_index, k, trial)
         for limit_index, its_trials in enumerate(trials)
         for k, trial in enumerate(its_trials)
@@ -100,7 +100,7 @@ def _train(
     plans: Sequence[TrainingPlan],
     metric_name: str,
     answers: Answers | None,
-    job: Job,
+    job: CandidateJob,
 ) -> Candidate:
     """Train one candidate, in a worker."""
     limit_index, _, trial = job

@@ -1,4 +1,4 @@
-"""The folds of a candidate as tasks: steps of the checkpoint that work side by side."""
+"""The folds of a candidate as jobs: steps of the checkpoint that work side by side."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tabnas.decoding import decode
 from tabnas.nets import NonFiniteLossError
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._cross_validation import CrossValidation
 from tabnas.runs.candidates._training import FractionCallback
@@ -22,7 +22,7 @@ class FoldRecord:
     has_diverged: bool = False
 
 
-class FoldTasks:
+class FoldJobs:
     """Trains the folds of a cross-validation that a checkpoint does not have yet."""
 
     def __init__(
@@ -31,14 +31,14 @@ class FoldTasks:
         step: str,
         on_fraction: FractionCallback,
         checkpoint: StepCheckpoint,
-        pool: TaskPool,
+        pool: JobPool,
     ) -> None:
         self._training = training
         self._steps = [f"{step} fold {fold + 1}" for fold in range(len(training.parts))]
         self._on_fraction = on_fraction
         self._done = [0.0] * len(self._steps)
         self._checkpoint = checkpoint
-        self._tasks = [
+        self._jobs = [
             pool.start("candidates", self._make_call(fold))
             for fold, fold_step in enumerate(self._steps)
             if fold_step not in checkpoint
@@ -46,8 +46,8 @@ class FoldTasks:
 
     def wait(self) -> Candidate:
         """Wait for all folds and return the candidate."""
-        for task in self._tasks:
-            task.result()
+        for job in self._jobs:
+            job.result()
         has_diverged = [self._load(fold) for fold in range(len(self._steps))]
         if any(has_diverged):
             return Candidate.diverged(self._training.trial)
