@@ -191,7 +191,7 @@ def test_nobody_waits_for_a_helper_that_is_late(monkeypatch: pytest.MonkeyPatch)
     busy, examples = threading.Event(), make_rows()
     late, alone = (SuperNet.standalone(CHILD, TASK) for _ in range(2))
     helper = _helper_threads._take_helper()
-    helper.jobs.put(busy.wait)
+    helper.calls.put(busy.wait)
     _helper_threads._idle.append(helper)
     with limit_threads(2):
         loss = late.train_step(CHILD, examples, slice(0, 60), 0.01)
@@ -219,7 +219,7 @@ def test_an_interrupt_dismisses_the_helpers(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(_helper_threads, "MIN_CORE_SHARE", 0.0)
     finished: list[int] = []
 
-    def job(helper: int, cells: np.ndarray) -> int:
+    def call(helper: int, cells: np.ndarray) -> int:
         if helper == 0:
             raise KeyboardInterrupt
         while cells[ANNOUNCED * CELL] != OVER:
@@ -229,7 +229,7 @@ def test_an_interrupt_dismisses_the_helpers(monkeypatch: pytest.MonkeyPatch) -> 
 
     with limit_threads(3):
         with pytest.raises(KeyboardInterrupt):
-            run_with_helpers(job, 2, patience=0)
+            run_with_helpers(call, 2, patience=0)
         end = time.monotonic() + 10.0
         while len(finished) < 2 and time.monotonic() < end:
             time.sleep(0.001)

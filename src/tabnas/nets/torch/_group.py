@@ -1,4 +1,4 @@
-"""Collective operations of the processes of a job, which all run in lockstep."""
+"""Collective operations of the processes of a run, which all run in lockstep."""
 
 from __future__ import annotations
 

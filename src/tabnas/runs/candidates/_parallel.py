@@ -91,7 +91,7 @@ def _train_round(
 
 
 def _training_data(data: PreparedData) -> PreparedData:
-    """Return what a worker needs: it neither scores nor measures."""
+    """Return what a job needs: it neither scores nor measures."""
     return replace(data, test=None, latency_rows=None, trees=None, unlimited=None)
 
 
@@ -102,7 +102,7 @@ def _train(
     answers: Answers | None,
     job: CandidateJob,
 ) -> Candidate:
-    """Train one candidate, in a worker."""
+    """Train one candidate; this is a job."""
     limit_index, _, trial = job
     metric = get_metric(metric_name, data[limit_index].target.task)
     return run_training(
