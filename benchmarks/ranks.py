@@ -101,17 +101,17 @@ def in_process(number: int) -> None:
     """One process of some that torchrun has started, or the only one: prints what it measures."""
     import torch
 
-    from tabnas.runs import connect_ranks
+    from tabnas.runs import connect_process_group
 
     shape = SHAPES[number]
     if "WORLD_SIZE" not in os.environ:
         torch.set_num_threads(1)
         print(step_us(shape, "torch"))
         return
-    with connect_ranks() as ranks:
+    with connect_process_group() as process_group:
         torch.set_num_threads(1)
         us = step_us(shape, "torch.distributed")
-        if ranks.is_first:
+        if process_group.is_first:
             print(us)
 
 

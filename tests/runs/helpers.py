@@ -26,8 +26,8 @@ from tabnas.runs import (
     FinishedRun,
     LabelledTable,
     PlannedTradeoff,
+    ProcessGroup,
     Progress,
-    Ranks,
     RunCheckpoint,
     RunSettings,
     build_run_result,
@@ -181,13 +181,13 @@ class ForkServer:
         return int(self._server.stdout.readline())
 
 
-def connect_ranks() -> Ranks:
+def connect_process_group() -> ProcessGroup:
     import torch.distributed as dist
 
     from tabnas.nets.torch import Group
-    from tabnas.runs._ranks import DistributedRanks
+    from tabnas.runs._process_group import DistributedProcessGroup
 
-    return DistributedRanks(Group(), dist.HashStore())
+    return DistributedProcessGroup(Group(), dist.HashStore())
 
 
 OVERHEAD = {1: 30.0, 256: 500.0}

@@ -14,7 +14,7 @@ from tabnas.nets import NonFiniteLossError
 from tabnas.runs import (
     LabelledTable,
     PlannedRun,
-    Ranks,
+    ProcessGroup,
     RunCheckpoint,
     RunSettings,
     plan_run,
@@ -144,7 +144,7 @@ def test_a_teacher_that_diverges_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
     assert [model.name for model in teachers] == ["trees"]
 
 
-class SecondRank(Ranks):
+class SecondRank(ProcessGroup):
     """The second of two processes, with what the first has sent it."""
 
     rank, size = 1, 2
@@ -163,16 +163,16 @@ def test_all_processes_have_the_answers_of_the_first(
     first_diverges: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if a training diverges in one of them only, as it may on another machine."""
-    ranks = SecondRank(first_diverges=first_diverges)
+    process_group = SecondRank(first_diverges=first_diverges)
 
     def fit_predict(self, rows, train, answered, **options: object) -> np.ndarray:
-        ranks.answered = len(answered)
+        process_group.answered = len(answered)
         if not first_diverges:
             raise NonFiniteLossError(1, float("inf"), 0.1)
         return np.full((len(answered), 1), 0.75, np.float32)
 
     monkeypatch.setattr(NetworkTeacher, "fit_predict", fit_predict)
-    run = replace(plan(teacher="network"), ranks=ranks)
+    run = replace(plan(teacher="network"), process_group=process_group)
     checkpoint = RunCheckpoint()
     pool = JobPool(checkpoint, threads=1)
     answers, teachers = teacher_step(run, lambda progress: None, checkpoint, pool)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tabnas.locks import is_locked
 from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup, connect_process_group
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks, connect_ranks
 from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._make_training import make_candidate_training
@@ -57,9 +57,9 @@ __all__ = [
     "PlannedRun",
     "PlannedTradeoff",
     "PreparedData",
+    "ProcessGroup",
     "Progress",
     "ProgressCallback",
-    "Ranks",
     "RunCheckpoint",
     "RunFolder",
     "RunSettings",
@@ -72,7 +72,7 @@ __all__ = [
     "build_tradeoff_result",
     "check_tensorboard",
     "complete_run",
-    "connect_ranks",
+    "connect_process_group",
     "estimate_network_bytes",
     "estimate_speedup",
     "execute_in_folder",

@@ -205,7 +205,7 @@ def _run_fit(
 ) -> None:
     """Run one fit and record its answers; it has no state, so it can be stopped at once."""
     on_fraction(0.0)
-    is_single = run.ranks.size == 1
+    is_single = run.process_group.size == 1
     on_step = checkpoint.save_if_due if is_single else do_nothing
     finished: dict[str, Float32Array] = {}
     try:
@@ -216,7 +216,7 @@ def _run_fit(
     except NonFiniteLossError:
         pass
     # those of the first process, so that all have equal bits on whatever machine they are
-    result, arrays = run.ranks.broadcast({"finished": bool(finished)}, finished)
+    result, arrays = run.process_group.broadcast({"finished": bool(finished)}, finished)
     checkpoint.record(step, result, arrays)
     on_fraction(1.0)
     if not is_single:

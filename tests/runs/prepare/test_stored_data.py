@@ -14,7 +14,7 @@ from tabnas.errors import TabNASError
 from tabnas.nets import Cosine, SuperNet, Trainer, TrainingSettings
 from tabnas.runs import (
     SINGLE_PROCESS,
-    Ranks,
+    ProcessGroup,
     RunCheckpoint,
     RunSettings,
     estimate_network_bytes,
@@ -273,22 +273,24 @@ def test_knots_of_a_store_are_those_of_the_table(store: Store) -> None:
 
 
 def search_in_rank(rank: int, folder: str) -> list[object]:
-    from tests.runs.helpers import connect_ranks
+    from tests.runs.helpers import connect_process_group
 
-    return _search(open_store(folder), connect_ranks())
+    return _search(open_store(folder), connect_process_group())
 
 
-def _search(store: Store, ranks: Ranks) -> list[object]:
+def _search(store: Store, process_group: ProcessGroup) -> list[object]:
     settings = RunSettings(
         limits=LIMITS, memory=small_memory(store), reference_models=False, candidates=1,
         engine="torch",
         workers=2, layers=1, widths=(4, 8),
     )  # fmt: skip
-    run = plan_run(store, settings, saved_plan=SAVED_PLAN | {"search_epochs": 1}, ranks=ranks)
+    run = plan_run(
+        store, settings, saved_plan=SAVED_PLAN | {"search_epochs": 1}, process_group=process_group
+    )
     batch = run.data.train.examples.batches(40, seed=0, workers=2).at(0)
     read = [bool(batch.examples.numeric[rows].any()) for rows in batch.rows]
-    checkpoint = RunCheckpoint(identity=run.identity(), ranks=ranks)
-    if not ranks.is_first:
+    checkpoint = RunCheckpoint(identity=run.identity(), process_group=process_group)
+    if not process_group.is_first:
         run.assist(checkpoint)
         return read
     model = run.execute(checkpoint=checkpoint).model

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from tabnas.cli._errors import INTERRUPTED, TERMINATED, CommandExitError
-from tabnas.cli._ranks import check_single_process
+from tabnas.cli._process_group import check_single_process
 from tabnas.cli._tables import configure_arrow
 from tabnas.cli.display._formatting import make_console
 from tabnas.cli.display._progress import encoding_progress

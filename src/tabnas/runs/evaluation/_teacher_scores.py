@@ -77,7 +77,7 @@ def _decode_answers(run: RunContext) -> FloatArray:
 def _train(run: RunContext, candidate: Candidate) -> Weights | None:
     """Return the weights of a cross-validated candidate, trained on the rows of all folds."""
     # of several processes, only the first evaluates
-    plan = run.plan if run.ranks.size == 1 else replace(run.plan, engine="torch")
+    plan = run.plan if run.process_group.size == 1 else replace(run.plan, engine="torch")
     trainer = make_final_trainer(candidate, final_rows(run, candidate), plan)
     try:
         trainer.run()

@@ -27,7 +27,7 @@ from tabnas.data import (
 from tabnas.data.lowlevel import RowError
 from tabnas.errors import TabNASError
 from tabnas.model import network_task
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
 from tabnas.runs.prepare._given_answers import read_given_answers
@@ -57,14 +57,16 @@ def prepare_data(
     *,
     validation: LabelledTable | None = None,
     test: LabelledTable | None = None,
-    ranks: Ranks = SINGLE_PROCESS,
+    process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> PreparedData:
     """Return the encoded rows of a table or a store, with embeddings that fit the limits.
 
-    A store is split and encoded already. Of several processes, `ranks`, each reads its share of a
-    store, and all of a table.
+    A store is split and encoded already. Each process of a group reads its share of a store, and
+    all of a table.
     """
-    unlimited = prepare_unlimited(data, settings, validation=validation, test=test, ranks=ranks)
+    unlimited = prepare_unlimited(
+        data, settings, validation=validation, test=test, process_group=process_group
+    )
     return unlimited.limit_embeddings(settings.budget)
 
 
@@ -74,7 +76,7 @@ def prepare_unlimited(
     *,
     validation: LabelledTable | None = None,
     test: LabelledTable | None = None,
-    ranks: Ranks = SINGLE_PROCESS,
+    process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> PreparedData:
     """Return the same with all categories, and embeddings as wide as they are without a limit."""
     if not isinstance(data, Store):
@@ -84,7 +86,7 @@ def prepare_unlimited(
             "the rows of a store were split when it was encoded, but validation or test rows are "
             "given too; leave them out"
         )
-    return prepare_store(data, settings, ranks)
+    return prepare_store(data, settings, process_group)
 
 
 def prepare_table(

@@ -14,7 +14,7 @@ from tabnas.data import EncodedTable, LabelledRows, Shares, UnseenCategories
 from tabnas.errors import TabNASError
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, network_task
 from tabnas.nets import Task, WindowedBatches
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.prepare._embedding_rule import choose_embeddings, fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
 from tabnas.runs.prepare._knot_rule import KnotRule
@@ -53,8 +53,8 @@ class StoredRows:
     class_weight: FloatArray | None  # [classes], the weight of a row
     total_weight: float
     window_rows: int
-    rank: int = 0  # this process, of `ranks` that share the work
-    ranks: int = 1
+    rank: int = 0  # of this process, among those that share the work
+    processes: int = 1
 
     def __len__(self) -> int:
         return self.store.rows["train"]
@@ -80,7 +80,7 @@ class StoredRows:
             seed=seed,
             workers=workers,
             # a single network divides its rows among all processes
-            local_workers=range(self.rank, workers, self.ranks) if workers > 1 else None,
+            local_workers=range(self.rank, workers, self.processes) if workers > 1 else None,
         )
 
     def load(self, blocks: IntArray, wanted: BoolArray | None = None) -> EncodedRows:
@@ -163,7 +163,9 @@ class StoredData(PreparedData):
         return sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PROCESS) -> StoredData:
+def prepare_store(
+    store: Store, settings: RunSettings, process_group: ProcessGroup = SINGLE_PROCESS
+) -> StoredData:
     """Return the data of a run on a store."""
     _check_settings(settings)
     encoder, dimensions = fit_embeddings(store.encoder, Budget())
@@ -177,8 +179,8 @@ def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PRO
         balance,
         total_weight,
         window_rows=max(MIN_BLOCK_ROWS, settings.memory // WINDOW_DIVISOR // row_bytes),
-        rank=ranks.rank,
-        ranks=ranks.size,
+        rank=process_group.rank,
+        processes=process_group.size,
     )
     share = settings.memory // row_bytes
     held_rows: dict[PartName, int] = dict.fromkeys(HELD_OUT, share // HELD_OUT_DIVISOR)

@@ -9,14 +9,21 @@ import numpy as np
 import pytest
 
 from tabnas.latency import Machine
-from tabnas.runs import SINGLE_PROCESS, LabelledTable, PlannedRun, Ranks, RunCheckpoint, plan_run
+from tabnas.runs import (
+    SINGLE_PROCESS,
+    LabelledTable,
+    PlannedRun,
+    ProcessGroup,
+    RunCheckpoint,
+    plan_run,
+)
 from tests.latency.conftest import make_latency_table
 from tests.ranks import run_in_ranks
 from tests.runs.helpers import (
     LATENCY_LIMITS,
     SHORT,
     FakeMachine,
-    connect_ranks,
+    connect_process_group,
     make_latency_settings,
     make_table,
 )
@@ -25,12 +32,12 @@ pytest.importorskip("torch")
 
 
 def call_collectives(rank: int) -> list[Any]:
-    ranks = connect_ranks()
+    process_group = connect_process_group()
     arrays = {"x": np.full((2, 3), rank, np.float32), "empty": np.zeros((0, 2))}
-    facts, received = ranks.broadcast({"by": rank, "number": 0.1 + 0.2}, arrays)
+    facts, received = process_group.broadcast({"by": rank, "number": 0.1 + 0.2}, arrays)
     shapes = {name: array.shape for name, array in received.items()}
-    maximum = ranks.all_reduce_max(10 * rank)
-    return [facts, shapes, received["x"].max(), ranks.all_gather("x" * rank), maximum]
+    maximum = process_group.all_reduce_max(10 * rank)
+    return [facts, shapes, received["x"].max(), process_group.all_gather("x" * rank), maximum]
 
 
 @pytest.mark.slow
@@ -56,7 +63,7 @@ def test_collectives_of_a_single_process_are_trivial() -> None:
 
 def read_search_result(rank: int, folder: Path | None) -> list[Any]:
     checkpoint = RunCheckpoint(
-        None if rank else folder, identity={"the table": "x"}, ranks=connect_ranks()
+        None if rank else folder, identity={"the table": "x"}, process_group=connect_process_group()
     )
     if "search" not in checkpoint:
         return []
@@ -75,18 +82,20 @@ def test_the_first_process_reads_the_checkpoint_for_all(tmp_path: Path) -> None:
     )
 
 
-def make_run(machine: FakeMachine, table_file: str, ranks: Ranks) -> PlannedRun:
+def make_run(machine: FakeMachine, table_file: str, process_group: ProcessGroup) -> PlannedRun:
     data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
     settings = make_latency_settings(table_file, LATENCY_LIMITS, engine="torch", workers=2)
-    before = plan_run(data, settings, measure=machine, ranks=ranks).plan.saved_plan
-    return plan_run(data, settings, measure=machine, ranks=ranks, saved_plan=before | SHORT)
+    before = plan_run(data, settings, measure=machine, process_group=process_group).plan.saved_plan
+    return plan_run(
+        data, settings, measure=machine, process_group=process_group, saved_plan=before | SHORT
+    )
 
 
 def run_and_measure(rank: int, table_file: str) -> list[Any]:
     machine = FakeMachine(lambda model, us: 1e9 if rank else us)
-    ranks = connect_ranks()
-    run = make_run(machine, table_file, ranks)
-    checkpoint = RunCheckpoint(identity=run.identity(), ranks=ranks)
+    process_group = connect_process_group()
+    run = make_run(machine, table_file, process_group)
+    checkpoint = RunCheckpoint(identity=run.identity(), process_group=process_group)
     if rank:
         run.assist(checkpoint)
         return machine.calls
