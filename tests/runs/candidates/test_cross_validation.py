@@ -117,8 +117,8 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
 
 def set_outputs(training: CrossValidation, outputs: np.ndarray) -> None:
     """Replace the outputs of the folds, [epochs, rows, outputs]."""
-    for part, (_, held_out) in zip(training.parts, training._folds, strict=True):
-        part.epoch_outputs = outputs[None, :, held_out].astype(np.float32)
+    for fold, (_, held_out) in zip(training.trainings, training._folds, strict=True):
+        fold.epoch_outputs = outputs[None, :, held_out].astype(np.float32)
 
 
 def test_folds_without_a_finite_epoch_have_diverged() -> None:
@@ -168,7 +168,7 @@ def test_folds_and_final_training_average_weights() -> None:
     rows = prepared.train_and_validation
     trainer = make_trainer(Architecture((4,)), rows.take(train).examples, plan, plan.training)
     trainer.run()
-    outputs = training.parts[-1].epoch_outputs[0, -1]
+    outputs = training.trainings[-1].epoch_outputs[0, -1]
     np.testing.assert_array_equal(
         trainer.net.logits(Architecture((4,)), rows.take(held_out).examples), outputs
     )
@@ -177,4 +177,4 @@ def test_folds_and_final_training_average_weights() -> None:
     off = replace(plan, training=replace(plan.training, averaging=0.0))
     without = CrossValidation(Trial(Architecture((4,))), prepared, off, METRICS["log_loss"], None)
     without.run()
-    assert (without.parts[-1].epoch_outputs[0, -1] != outputs).all()
+    assert (without.trainings[-1].epoch_outputs[0, -1] != outputs).all()

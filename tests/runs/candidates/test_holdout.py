@@ -26,7 +26,7 @@ def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPa
         Trial(Architecture((16,))), prepared, plan, METRICS["log_loss"]
     )
     candidate = training.run()
-    losses = training.parts[0].state_dict()["validation_losses"]
+    losses = training.trainings[0].state_dict()["validation_losses"]
     assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # later epochs overfit
     net = SuperNet.standalone(candidate.architecture, prepared.task)
     net.load_weights(candidate.weights)

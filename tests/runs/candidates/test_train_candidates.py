@@ -43,7 +43,7 @@ class FakeTraining:
 
     def __init__(self, outcome: Candidate) -> None:
         self.outcome = outcome
-        self.parts = (self,)
+        self.trainings = (self,)
 
     def run(self, on_progress: object, on_step: object) -> Candidate:
         return self.outcome

@@ -358,18 +358,18 @@ def _check_weight(examples: Examples, rows: Rows) -> int:
     return count
 
 
-def _split_batch(examples: Examples, rows: Rows, parts: int) -> tuple[list[Rows], list[float]]:
-    """Split a batch into parts; return them and the share of the weight that each has.
+def _split_batch(examples: Examples, rows: Rows, count: int) -> tuple[list[Rows], list[float]]:
+    """Split a batch into chunks; return them and the share of the weight that each has.
 
-    The mean over all rows is the sum of share * mean over the parts.
+    The mean over all rows is the sum of share * mean over the chunks.
     """
     _check_weight(examples, rows)
     numbers = np.arange(len(examples))[rows] if isinstance(rows, slice) else rows
-    pieces = [piece for piece in np.array_split(numbers, parts) if len(piece)]
-    weights = [float(len(piece)) for piece in pieces]
+    chunks = [chunk for chunk in np.array_split(numbers, count) if len(chunk)]
+    weights = [float(len(chunk)) for chunk in chunks]
     if len(examples.weight):
-        weights = [float(examples.weight[piece].sum(dtype=np.float64)) for piece in pieces]
-    return [*pieces], [weight / sum(weights) for weight in weights]
+        weights = [float(examples.weight[chunk].sum(dtype=np.float64)) for chunk in chunks]
+    return [*chunks], [weight / sum(weights) for weight in weights]
 
 
 def _describe(

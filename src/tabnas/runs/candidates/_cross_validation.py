@@ -17,8 +17,8 @@ from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._training import (
     CandidateTraining,
     Evaluation,
+    NetworkTraining,
     StepCallback,
-    TrainingPart,
     make_trainer,
 )
 from tabnas.runs.plan._plan import TrainingPlan
@@ -30,7 +30,7 @@ from tabnas.states import read_floats, subtree
 from tabnas.types import FloatArray, IntArray
 
 
-class FoldTraining(TrainingPart):
+class FoldTraining(NetworkTraining):
     """The training without one fold, and the outputs for its rows after every epoch."""
 
     def __init__(
@@ -77,9 +77,9 @@ class CrossValidation(CandidateTraining):
     temperature that the other folds choose.
     """
 
-    parts: Sequence[FoldTraining]
+    trainings: Sequence[FoldTraining]
 
-    def _make_parts(self) -> Sequence[FoldTraining]:
+    def _make_trainings(self) -> Sequence[FoldTraining]:
         data, plan = self.data, self.plan
         self._folds = list(split_folds(data, plan))
         return tuple(
@@ -110,8 +110,8 @@ class CrossValidation(CandidateTraining):
         """Return the outputs for every row when it was held out: [epochs, rows, outputs]."""
         rows, epochs = self.data.train_and_validation, self.plan.training.epochs
         outputs = np.zeros((epochs, len(rows), self.data.task.outputs), np.float32)
-        for part, (_, held_out) in zip(self.parts, self._folds, strict=True):
-            outputs[:, held_out] = part.epoch_outputs[self._precisions.index(precision)]
+        for training, (_, held_out) in zip(self.trainings, self._folds, strict=True):
+            outputs[:, held_out] = training.epoch_outputs[self._precisions.index(precision)]
         return outputs
 
     def _evaluate_outputs(self, outputs: NDArray[np.float32]) -> Evaluation:

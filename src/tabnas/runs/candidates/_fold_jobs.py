@@ -27,14 +27,14 @@ class FoldJobs:
 
     def __init__(
         self,
-        training: CrossValidation,
+        cross_validation: CrossValidation,
         step: str,
         on_fraction: FractionCallback,
         checkpoint: StepCheckpoint,
         pool: JobPool,
     ) -> None:
-        self._training = training
-        self._steps = [f"{step} fold {fold + 1}" for fold in range(len(training.parts))]
+        self._cross_validation = cross_validation
+        self._steps = [f"{step} fold {fold + 1}" for fold in range(len(cross_validation.trainings))]
         self._on_fraction = on_fraction
         self._done = [0.0] * len(self._steps)
         self._checkpoint = checkpoint
@@ -50,8 +50,8 @@ class FoldJobs:
             job.result()
         has_diverged = [self._load(fold) for fold in range(len(self._steps))]
         if any(has_diverged):
-            return Candidate.diverged(self._training.trial)
-        return self._training.evaluate()
+            return Candidate.diverged(self._cross_validation.trial)
+        return self._cross_validation.evaluate()
 
     def forget(self) -> None:
         """Remove the outputs from the checkpoint, once the candidate is recorded."""
@@ -60,15 +60,15 @@ class FoldJobs:
 
     def _make_call(self, fold: int) -> Callable[[], None]:
         def train() -> None:
-            part, step = self._training.parts[fold], self._steps[fold]
-            self._checkpoint.start_or_restore(step, part)
+            training, step = self._cross_validation.trainings[fold], self._steps[fold]
+            self._checkpoint.start_or_restore(step, training)
             try:
-                part.run(on_fraction, self._checkpoint.save_if_due)
+                training.run(on_fraction, self._checkpoint.save_if_due)
             except NonFiniteLossError:
                 self._checkpoint.record(step, FoldRecord(0.0, has_diverged=True))
             else:
-                outputs = {"outputs": part.epoch_outputs}
-                self._checkpoint.record(step, FoldRecord(part.seconds), outputs)
+                outputs = {"outputs": training.epoch_outputs}
+                self._checkpoint.record(step, FoldRecord(training.seconds), outputs)
 
         def on_fraction(done: float) -> None:
             self._done[fold] = done
@@ -78,10 +78,10 @@ class FoldJobs:
 
     def _load(self, fold: int) -> bool:
         """Read the outputs of a fold; return whether it has diverged."""
-        part, step = self._training.parts[fold], self._steps[fold]
+        training, step = self._cross_validation.trainings[fold], self._steps[fold]
         with reject_malformed():
             record = decode(FoldRecord, self._checkpoint.result(step), source=step)
             if not record.has_diverged:
-                part.load_outputs(self._checkpoint.arrays(step))
-        part.seconds = record.seconds
+                training.load_outputs(self._checkpoint.arrays(step))
+        training.seconds = record.seconds
         return record.has_diverged

@@ -11,7 +11,7 @@ from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._training import (
     CandidateTraining,
     Evaluation,
-    TrainingPart,
+    NetworkTraining,
     make_trainer,
 )
 from tabnas.space import Precision
@@ -20,8 +20,8 @@ from tabnas.space import Precision
 class HoldoutTraining(CandidateTraining):
     """Train on the training rows, evaluate on the validation rows."""
 
-    def _make_parts(self) -> Sequence[TrainingPart]:
-        return (TrainingPart(self._make_trainer, self.data.validation),)
+    def _make_trainings(self) -> Sequence[NetworkTraining]:
+        return (NetworkTraining(self._make_trainer, self.data.validation),)
 
     def _make_trainer(self) -> Trainer:
         data, plan = self.data, self.plan
@@ -32,13 +32,13 @@ class HoldoutTraining(CandidateTraining):
         return make_trainer(self.trial.architecture, training, plan, plan.training, validation)
 
     def evaluate(self) -> Candidate:
-        (part,), rows = self.parts, self.data.validation
+        (training,), rows = self.trainings, self.data.validation
 
         def evaluate_rounded(precision: Precision) -> Evaluation:
-            outputs = part.outputs(precision)
+            outputs = training.outputs(precision)
             temperature = self._temperature(outputs, rows)
             loss = self._loss(outputs / np.float32(temperature), rows)
-            return Evaluation(loss, part.trainer.result.best_epoch, temperature)
+            return Evaluation(loss, training.trainer.result.best_epoch, temperature)
 
         evaluations = {precision: evaluate_rounded(precision) for precision in self._precisions}
-        return self._make_candidate(evaluations, part.trainer.net.weights())
+        return self._make_candidate(evaluations, training.trainer.net.weights())

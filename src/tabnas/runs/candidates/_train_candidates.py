@@ -146,8 +146,8 @@ def _start_trial(
         return wait
 
     def train() -> Candidate:
-        (part,) = training.parts
-        checkpoint.start_or_restore(step, part)
+        (network_training,) = training.trainings
+        checkpoint.start_or_restore(step, network_training)
         candidate = run_training(training, on_fraction, checkpoint.save_if_due)
         record_candidate(step, candidate, checkpoint)
         return candidate

@@ -1,4 +1,4 @@
-"""The stand-alone training of one candidate, in one or more parts."""
+"""The stand-alone training of one candidate: of one network, or of one for each fold."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Evaluation:
 class CandidateTraining(ABC):
     """The training and the evaluation of one candidate.
 
-    It has one or more parts, which can be trained side by side, stopped and resumed.
+    It trains one or more networks, which can be trained side by side, stopped and resumed.
     """
 
     def __init__(
@@ -56,29 +56,29 @@ class CandidateTraining(ABC):
         self.plan = plan
         self.metric = metric
         self.answers = answers
-        self.parts = self._make_parts()
+        self.trainings = self._make_trainings()
 
     def run(
         self,
         on_fraction: FractionCallback = lambda done: None,
         on_step: StepCallback = lambda: None,
     ) -> Candidate:
-        """Train all parts, one after the other, and evaluate; call `on_step` before every step.
+        """Train all networks, one after the other, and evaluate; call `on_step` before every step.
 
         Raises a `NonFiniteLossError` if the training diverges.
         """
-        for number, part in enumerate(self.parts):
-            done = partial(_scale_fraction, on_fraction, number, len(self.parts))
-            part.run(done, on_step)
+        for number, training in enumerate(self.trainings):
+            done = partial(_scale_fraction, on_fraction, number, len(self.trainings))
+            training.run(done, on_step)
         return self.evaluate()
 
     @abstractmethod
-    def _make_parts(self) -> Sequence[TrainingPart]:
-        """Return the parts, before their first step."""
+    def _make_trainings(self) -> Sequence[NetworkTraining]:
+        """Return the training of each network, before its first step."""
 
     @abstractmethod
     def evaluate(self) -> Candidate:
-        """Return the candidate, once all parts are trained."""
+        """Return the candidate, once all networks are trained."""
 
     def _make_candidate(
         self, evaluations: Mapping[Precision, Evaluation], weights: Weights | None
@@ -94,7 +94,7 @@ class CandidateTraining(ABC):
             float32_loss=evaluations[Precision.FLOAT32].loss,
             stop_after=best.stop_after,
             temperature=best.temperature,
-            seconds=sum(part.seconds for part in self.parts),
+            seconds=sum(training.seconds for training in self.trainings),
             weights=None if weights is None else round_network(weights, precision),
         )
 
@@ -116,12 +116,12 @@ class CandidateTraining(ABC):
         return primary_loss(self.metric, self.data.target, rows.y, prediction, rows.weight)
 
 
-def _scale_fraction(on_fraction: FractionCallback, part: int, parts: int, done: float) -> None:
-    on_fraction((part + done) / parts)
+def _scale_fraction(on_fraction: FractionCallback, number: int, total: int, done: float) -> None:
+    on_fraction((number + done) / total)
 
 
-class TrainingPart:
-    """One training of a candidate, and the outputs of its network that are evaluated."""
+class NetworkTraining:
+    """The training of one network, and its outputs that are evaluated."""
 
     def __init__(self, make_trainer: Callable[[], Trainer], evaluated: EncodedRows) -> None:
         self._make_trainer = make_trainer
@@ -164,7 +164,7 @@ class TrainingPart:
         return self.trainer.state_dict()
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Restore a state of the same part."""
+        """Restore a state of the same training."""
         self.trainer.load_state_dict(state)
 
 
