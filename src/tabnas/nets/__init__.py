@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabnas.nets._engine import MAX_GRADIENT_NORM, Engine, Rows, State
+from tabnas.nets._engine import MAX_GRADIENT_NORM, Engine, RowIndex, State
 from tabnas.nets._engines import ENGINES, EngineFactory, warm_up_engine
 from tabnas.nets._errors import (
     LostRankError,
@@ -64,7 +64,7 @@ __all__ = [
     "PlainLayer",
     "RankError",
     "RanksOutOfSyncError",
-    "Rows",
+    "RowIndex",
     "Schedule",
     "State",
     "Stretch",

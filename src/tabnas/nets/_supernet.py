@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabnas.errors import TabNASError, check_int
-from tabnas.nets._engine import Rows, State
+from tabnas.nets._engine import RowIndex, State
 from tabnas.nets._engines import EngineFactory, get_engine_factory
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
@@ -113,7 +113,7 @@ class SuperNet:
     # -- training --------------------------------------------------------------------------------
 
     def train_step(
-        self, child: ChildLike, examples: Examples, rows: Rows, learning_rate: float
+        self, child: ChildLike, examples: Examples, rows: RowIndex, learning_rate: float
     ) -> float:
         """Update the child's weights by one step on these rows; return the loss before the step."""
         self._check_examples(examples, target=True)
@@ -127,7 +127,7 @@ class SuperNet:
         self,
         children: Sequence[ChildLike],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rates: Sequence[float],
     ) -> list[float]:
         """Take one step after another, each of one child; return the losses before each.
@@ -155,7 +155,7 @@ class SuperNet:
         self,
         children: Sequence[ChildLike],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rate: float,
     ) -> list[float]:
         """Take one step by the average gradient of several children, each on its own rows.
@@ -192,7 +192,7 @@ class SuperNet:
 
     # -- evaluation ------------------------------------------------------------------------------
 
-    def loss(self, child: ChildLike, examples: Examples, rows: Rows | None = None) -> float:
+    def loss(self, child: ChildLike, examples: Examples, rows: RowIndex | None = None) -> float:
         """Return the (weighted) mean loss of the child on the given rows, by default all."""
         self._check_examples(examples, target=True)
         rows = slice(None) if rows is None else _check_rows(rows)
@@ -200,7 +200,7 @@ class SuperNet:
             return self._engine.loss(self._resolve(child), examples, rows)
 
     def losses(
-        self, children: Sequence[ChildLike], examples: Examples, rows: Rows | None = None
+        self, children: Sequence[ChildLike], examples: Examples, rows: RowIndex | None = None
     ) -> list[float]:
         """Return the loss of each child, all on the same rows."""
         self._check_examples(examples, target=True)
@@ -212,7 +212,7 @@ class SuperNet:
             return self._engine.losses(resolved, examples, rows)
 
     def logits(
-        self, child: ChildLike, examples: Examples, rows: Rows | None = None
+        self, child: ChildLike, examples: Examples, rows: RowIndex | None = None
     ) -> Float32Array:
         """Return the child's outputs [rows, outputs]: logits, or predictions of a regression."""
         self._check_examples(examples, target=False)
@@ -221,7 +221,7 @@ class SuperNet:
             return self._engine.logits(self._resolve(child), examples, rows)
 
     def gradients(
-        self, child: ChildLike, examples: Examples, rows: Rows | None = None
+        self, child: ChildLike, examples: Examples, rows: RowIndex | None = None
     ) -> dict[str, Float32Array]:
         """Return the gradient of the loss for every array that the child uses, in its shapes."""
         self._check_examples(examples, target=True)
@@ -340,7 +340,7 @@ def _rebuild(space: SearchSpace, task: Task, settings: dict[str, Any], state: St
     return net
 
 
-def _check_rows(rows: Rows) -> Rows:
+def _check_rows(rows: RowIndex) -> RowIndex:
     if isinstance(rows, slice):
         if rows.step not in (None, 1):
             raise TabNASError(f"a slice of rows must have no step, got {rows.step}")

@@ -20,7 +20,7 @@ from tabnas.nets import (
     Loss,
     NonFiniteLossError,
     Optimizer,
-    Rows,
+    RowIndex,
     SuperNet,
     Task,
     mix_targets,
@@ -234,7 +234,7 @@ def check_stretches(networks: NetworkFactory) -> None:
     target[-1] = 1e25
     bad = Examples(task, numeric=examples.numeric, categorical=examples.categorical, target=target)
     together, single = (networks.build(task) for _ in range(2))
-    rows: list[Rows] = [
+    rows: list[RowIndex] = [
         slice(3, 9),
         *(rng.integers(ROWS - 1, size=1 + i) for i in range(5)),
         slice(0, 7),

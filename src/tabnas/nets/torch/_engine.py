@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tabnas.errors import TabNASError
-from tabnas.nets._engine import MAX_GRADIENT_NORM, Rows, State
+from tabnas.nets._engine import MAX_GRADIENT_NORM, RowIndex, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import NUMERIC_EMBEDDING, Child, SuperNetShape
@@ -64,7 +64,7 @@ class TorchEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rates: Sequence[float],
     ) -> list[float]:
         """Take one step after another; return their losses, up to the first that is not finite."""
@@ -78,7 +78,7 @@ class TorchEngine:
         return losses
 
     def _train_step(
-        self, examples: Examples, child: Child, rows: Rows, learning_rate: float
+        self, examples: Examples, child: Child, rows: RowIndex, learning_rate: float
     ) -> float:
         """Take one step of one child and return the loss before it."""
         if self._group is None:
@@ -91,7 +91,7 @@ class TorchEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rate: float,
     ) -> list[float]:
         """Take one step by the average gradient of several children, each on its own rows."""
@@ -104,7 +104,7 @@ class TorchEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         shares: Sequence[float],
         learning_rate: float,
     ) -> list[float]:
@@ -177,14 +177,14 @@ class TorchEngine:
     # -- evaluation ------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+    def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         """Return the weighted mean loss."""
         _check_weight(examples, rows)
         batch = self._batch(examples, rows)
         x = self._inputs(child, batch)
         return float(self._loss(self._child_weights(child), child, x, batch))
 
-    def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
+    def losses(self, children: Sequence[Child], examples: Examples, rows: RowIndex) -> list[float]:
         """Return the loss of each child on the same rows; a group divides the children."""
         if self._group is None:
             return [self.loss(child, examples, rows) for child in children]
@@ -199,13 +199,15 @@ class TorchEngine:
         return [float(loss) for loss in losses.tolist()]
 
     @torch.no_grad()
-    def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
+    def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Float32Array:
         """Return the logits [rows, outputs]."""
         _check_rows(examples, rows)
         x = self._inputs(child, self._batch(examples, rows))
         return _to_numpy(forward(self._child_weights(child), child, x))
 
-    def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
+    def gradients(
+        self, child: Child, examples: Examples, rows: RowIndex
+    ) -> dict[str, Float32Array]:
         """Return the gradient of every array the child uses, in the child's shapes."""
         blocks = find_used_blocks(self._shape, [child])
         gradient = StepGradient(
@@ -265,7 +267,7 @@ class TorchEngine:
 
     # -- data ------------------------------------------------------------------------------------
 
-    def _batch(self, examples: Examples, rows: Rows) -> dict[str, Tensor]:
+    def _batch(self, examples: Examples, rows: RowIndex) -> dict[str, Tensor]:
         """Return the rows on the device; the examples that were used last stay there."""
         if self._cached is None or self._cached[0] is not examples:
             self._cached = (examples, self._to_device(examples))
@@ -333,7 +335,7 @@ def _to_numpy(tensor: Tensor) -> NDArray[Any]:
     return array
 
 
-def _check_rows(examples: Examples, rows: Rows) -> int:
+def _check_rows(examples: Examples, rows: RowIndex) -> int:
     """Return the number of rows; raise an error if there are none, or if one does not exist."""
     total = len(examples)
     if isinstance(rows, slice):
@@ -350,7 +352,7 @@ def _check_rows(examples: Examples, rows: Rows) -> int:
     return count
 
 
-def _check_weight(examples: Examples, rows: Rows) -> int:
+def _check_weight(examples: Examples, rows: RowIndex) -> int:
     """Check the rows and that at least one has a weight above 0; return their number."""
     count = _check_rows(examples, rows)
     if len(examples.weight) and not examples.weight[rows].any():
@@ -358,7 +360,9 @@ def _check_weight(examples: Examples, rows: Rows) -> int:
     return count
 
 
-def _split_batch(examples: Examples, rows: Rows, count: int) -> tuple[list[Rows], list[float]]:
+def _split_batch(
+    examples: Examples, rows: RowIndex, count: int
+) -> tuple[list[RowIndex], list[float]]:
     """Split a batch into chunks; return them and the share of the weight that each has.
 
     The mean over all rows is the sum of share * mean over the chunks.
@@ -373,7 +377,7 @@ def _split_batch(examples: Examples, rows: Rows, count: int) -> tuple[list[Rows]
 
 
 def _describe(
-    what: str, children: Sequence[Child], rows: Sequence[Rows], learning_rate: float = 0.0
+    what: str, children: Sequence[Child], rows: Sequence[RowIndex], learning_rate: float = 0.0
 ) -> bytes:
     """Describe a call, for all processes of a group to compare."""
     numbers = [repr(r).encode() if isinstance(r, slice) else r.tobytes() for r in rows]

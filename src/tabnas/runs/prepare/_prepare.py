@@ -37,7 +37,7 @@ from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.runs.prepare._row_split import compute_class_weights, note_rare_classes, split_rows
 from tabnas.runs.prepare._stored_data import prepare_store
-from tabnas.runs.prepare._table_rows import TableRows, make_tree_data, note_leaks
+from tabnas.runs.prepare._table_subset import TableSubset, make_tree_data, note_leaks
 from tabnas.runs.prepare._unlabelled_rows import encode_unlabelled
 from tabnas.settings import RunSettings
 from tabnas.space import MEASURED_COSTS, Budget
@@ -186,7 +186,7 @@ def prepare_table(
         if settings.teacher_columns
         else None,
     )
-    train = TableRows(data.features, split.train)
+    train = TableSubset(data.features, split.train)
     held_out = _select_rows(validation, data, split.validation)
     leaks = note_leaks(prepared, train, held_out, seed=settings.seed)
     prepared = replace(prepared, notes=(*prepared.notes, *leaks))
@@ -246,11 +246,13 @@ def _fit(data: LabelledTable, settings: RunSettings, split: Split) -> _Fitted:
     return _Fitted(rows, encoder, target, dimensions, class_weight)
 
 
-def _select_rows(provided: LabelledTable | None, data: LabelledTable, rows: IntArray) -> TableRows:
+def _select_rows(
+    provided: LabelledTable | None, data: LabelledTable, rows: IntArray
+) -> TableSubset:
     """Return all rows that the user has provided, or these rows of the table."""
     if provided is None:
-        return TableRows(data.features, rows)
-    return TableRows(provided.features, np.arange(len(provided)))
+        return TableSubset(data.features, rows)
+    return TableSubset(provided.features, np.arange(len(provided)))
 
 
 @contextmanager
