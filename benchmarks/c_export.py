@@ -217,7 +217,7 @@ def main() -> None:
         measure_network("20 numbers", 20, 0, 0),
         measure_network("8 numbers, embedded, and 4 categories", 8, 4, 2),
     ]
-    facts: dict[str, Any] = {
+    results: dict[str, Any] = {
         "provenance": collect_provenance(
             "python benchmarks/c_export.py --out results --emlearn PYTHON"
         ),
@@ -225,16 +225,16 @@ def main() -> None:
         "networks": networks,
         "emlearn": None if options.emlearn is None else measure_emlearn(options.emlearn, 20),
     }
-    write_results(options.out, "c_export", facts, report(facts))
+    write_results(options.out, "c_export", results, report(results))
 
 
-def report(facts: dict[str, Any]) -> str:
-    made = facts["provenance"]
+def report(results: dict[str, Any]) -> str:
+    made = results["provenance"]
     lines = [
         "# Generated C",
         "",
         f"`{made['command']}`, {made['date']}, {made['machine']['processor']}, one thread, "
-        f"{facts['compiler']}. Microseconds for one row, preprocessing included; the shortest of "
+        f"{results['compiler']}. Microseconds for one row, preprocessing included; the shortest of "
         f"{REPEATS} repetitions of {ROWS:,} rows. Networks of {' and '.join(map(str, WIDTHS))} "
         "units with random weights.",
         "",
@@ -248,15 +248,15 @@ def report(facts: dict[str, Any]) -> str:
         f"{n['loop_us']['-Os']:.2f} | {n['ctypes_us']:.2f} | {n['onnxruntime_us']:.1f} | "
         f"{n['onnxruntime_network_us']:.1f} | "
         f"**{n['onnxruntime_us'] / n['loop_us']['-O2']:.0f} times** |"
-        for n in facts["networks"]
+        for n in results["networks"]
     ]
     lines += [
         "",
         "C is called in a loop in C, and from Python by ctypes; ONNX Runtime from Python.",
     ]
-    other = facts["emlearn"]
+    other = results["emlearn"]
     if other is not None:
-        ours = facts["networks"][0]["loop_us"]
+        ours = results["networks"][0]["loop_us"]
         times = "; ".join(
             f"{other['loop_us'][flag]:.2f} with {flag}, {other['loop_us'][flag] / ours[flag]:.1f} "
             "times as long"

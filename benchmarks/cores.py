@@ -138,21 +138,21 @@ def main() -> None:
                 print(rows[-1], flush=True)
             if name not in jobs:
                 jobs[name] = list_jobs(options, name)
-            facts = collect_provenance("python benchmarks/cores.py --data ... --out results")
+            origin = collect_provenance("python benchmarks/cores.py --data ... --out results")
             write_results(
                 options.out,
                 "cores",
-                facts | {"rows": rows, "jobs": jobs},
-                report(facts, rows, jobs),
+                origin | {"rows": rows, "jobs": jobs},
+                report(origin, rows, jobs),
             )
 
 
-def report(facts: dict[str, Any], rows: list[dict[str, Any]], jobs: dict[str, Any]) -> str:
+def report(origin: dict[str, Any], rows: list[dict[str, Any]], jobs: dict[str, Any]) -> str:
     """Return the page."""
     lines = [
         "# All cores",
         "",
-        f"`{facts['command']}`, {facts['date']}, {facts['machine']['cores']} cores. Seconds of "
+        f"`{origin['command']}`, {origin['date']}, {origin['machine']['cores']} cores. Seconds of "
         "`tabnas search` from start to end of the process, medians; ratios within a pair of runs, "
         "medians. Every pair has found the same model, byte for byte.",
         "",

@@ -95,22 +95,22 @@ def main() -> None:
             table = sample_table(options.data, name, np.random.default_rng(0), MAX_ROWS)
             rows += execute(name, LabelledTable.from_table(table, TABLES[name][0]), seed)
             print(name, seed, flush=True)
-            facts = collect_provenance(
+            origin = collect_provenance(
                 "python benchmarks/dimension_ranking.py --data ... --out results"
             )
             write_results(
-                options.out, "dimension_ranking", facts | {"rows": rows}, report(facts, rows)
+                options.out, "dimension_ranking", origin | {"rows": rows}, report(origin, rows)
             )
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     names = list(dict.fromkeys(row["table"] for row in rows))
     dimensions = sorted({row["dimension"] for row in rows})
     lines = [
         "# One-shot losses of dimensions",
         "",
-        f"`{facts['command']}`, {facts['date']}. A search with the limits of "
+        f"`{origin['command']}`, {origin['date']}. A search with the limits of "
         f"[tables.md](tables.md) on at most {MAX_ROWS:,} rows, then the {EACH} networks of lowest "
         "one-shot loss of each dimension of numeric embeddings, trained stand-alone. Losses on "
         "validation rows, by the metric of the run.",

@@ -120,16 +120,16 @@ def main() -> None:
                 print(
                     part, name, value, result["architecture"], np.mean(result["losses"]), flush=True
                 )
-    facts = collect_provenance("python benchmarks/embedding_rules.py --data ... --out results")
-    write_results(options.out, "embedding_rules", facts | {"rows": rows}, report(facts, rows))
+    origin = collect_provenance("python benchmarks/embedding_rules.py --data ... --out results")
+    write_results(options.out, "embedding_rules", origin | {"rows": rows}, report(origin, rows))
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     lines = [
         "# The rules of embeddings",
         "",
-        f"`{facts['command']}`, {facts['date']}. Networks of two equal layers, as wide as the "
+        f"`{origin['command']}`, {origin['date']}. Networks of two equal layers, as wide as the "
         f"limit of [tables.md](tables.md) allows, on at most {MAX_ROWS:,} rows of each table. Log "
         "loss, or mean squared error of the standardized target, on test rows; mean and standard "
         "deviation over seeds.",

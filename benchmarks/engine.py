@@ -145,9 +145,9 @@ def main():
     parser.add_argument("--no-compile", action="store_true", help="leave out torch.compile")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # scikit-learn on too few iterations
-    facts = collect_provenance("python benchmarks/engine.py --out results")
-    facts["versions"] |= {name: version(name) for name in ("scipy", "torch", "scikit-learn")}
-    results = {**facts, "reference architectures": [], "supernets": []}
+    origin = collect_provenance("python benchmarks/engine.py --out results")
+    origin["versions"] |= {name: version(name) for name in ("scipy", "torch", "scikit-learn")}
+    results = {**origin, "reference architectures": [], "supernets": []}
     for threads in (1, 2):
         torch.set_num_threads(threads)
         with threadpool_limits(threads, user_api="blas"), limit_threads(threads):

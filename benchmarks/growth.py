@@ -152,12 +152,12 @@ def measure_growth(name: str, repeats: int) -> dict[str, object]:
     return {"grows": name, "cases": cases, "exponents": exponents}
 
 
-def report(rows: list[dict], facts: dict) -> str:
+def report(rows: list[dict], origin: dict) -> str:
     """Return the report."""
     lines = [
         "# How time and memory grow",
         "",
-        f"`{facts['command']}`, {facts['date']}. {__doc__.split(chr(10) * 2)[2].strip()}",
+        f"`{origin['command']}`, {origin['date']}. {__doc__.split(chr(10) * 2)[2].strip()}",
         "",
         "Elsewhere: " + ", ".join(f"{name} {value:,}" for name, value in USUAL.items()) + ".",
         "",
@@ -193,7 +193,7 @@ def main() -> None:
     if options.case:
         print(json.dumps(measure_case(json.loads(options.case))))
         return
-    facts = collect_provenance("python benchmarks/growth.py --out results")
+    origin = collect_provenance("python benchmarks/growth.py --out results")
     file = options.out / "growth.json"
     before = json.loads(file.read_text())["rows"] if file.exists() else []
     earlier = {row["grows"]: row for row in before}
@@ -204,9 +204,9 @@ def main() -> None:
         elif name in earlier:
             rows.append(earlier[name])
     options.out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"provenance": facts, "usual": USUAL, "rows": rows}, indent=1)
+    text = json.dumps({"provenance": origin, "usual": USUAL, "rows": rows}, indent=1)
     file.write_text(text + "\n")
-    (options.out / "growth.md").write_text(report(rows, facts))
+    (options.out / "growth.md").write_text(report(rows, origin))
 
 
 if __name__ == "__main__":

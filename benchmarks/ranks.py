@@ -115,7 +115,7 @@ def in_process(number: int) -> None:
             print(us)
 
 
-def measured_us(number: int, processes: int) -> float:
+def measure_us(number: int, processes: int) -> float:
     """The same in processes of their own."""
     launcher = [sys.executable]
     if processes > 1:
@@ -127,7 +127,7 @@ def measured_us(number: int, processes: int) -> float:
 
 def compare(number: int) -> dict[str, object]:
     """One process and two, in turns."""
-    turns = [{n: measured_us(number, n) for n in (1, 2)} for _ in range(TURNS)]
+    turns = [{n: measure_us(number, n) for n in (1, 2)} for _ in range(TURNS)]
     us = {n: statistics.median(turn[n] for turn in turns) for n in (1, 2)}
     gains = sorted(turn[1] / turn[2] for turn in turns)
     shape = SHAPES[number]
@@ -172,9 +172,9 @@ def main() -> None:
         return
     if options.out is None:
         parser.error("--out is missing")
-    facts = collect_provenance("python benchmarks/ranks.py --out results")
-    facts["versions"] |= {"torch": version("torch")}
-    results = facts | {"rows": []}
+    origin = collect_provenance("python benchmarks/ranks.py --out results")
+    origin["versions"] |= {"torch": version("torch")}
+    results = origin | {"rows": []}
     for number in range(len(SHAPES)):
         results["rows"].append(compare(number))
         print(results["rows"][-1], flush=True)

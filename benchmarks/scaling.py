@@ -110,7 +110,7 @@ def main() -> None:
             for scaling in SCALINGS
         }
         print(name, {s: round(float(np.mean(v)), 4) for s, v in losses[name].items()}, flush=True)
-    facts = collect_provenance("python benchmarks/scaling.py --data ... --out results")
+    origin = collect_provenance("python benchmarks/scaling.py --data ... --out results")
     means = np.array([[np.mean(losses[t][s]) for s in SCALINGS] for t in TABLES])
     ranks = np.array(
         [
@@ -122,12 +122,12 @@ def main() -> None:
         ]
     ).mean(axis=(0, 1))
     (options.out / "scaling.json").write_text(
-        json.dumps(facts | {"losses": losses}, indent=2) + "\n"
+        json.dumps(origin | {"losses": losses}, indent=2) + "\n"
     )
     lines = [
         "# Scaling of numeric columns",
         "",
-        f"`{facts['command']}`, {facts['date']}. Mean test loss of a 64-64-32 network over "
+        f"`{origin['command']}`, {origin['date']}. Mean test loss of a 64-64-32 network over "
         f"{options.seeds} seeds; the same splits for every scaling.",
         "",
         "| table | " + " | ".join(SCALINGS) + " |",

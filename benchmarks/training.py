@@ -133,7 +133,7 @@ def main() -> None:
                 if (name, seed, optimizer, batch, epochs) in done:
                     continue
                 setting = (OPTIMIZERS[optimizer], batch, epochs)
-                facts = test_loss(parts, child, setting, seed)
+                losses = test_loss(parts, child, setting, seed)
                 rows.append(
                     {
                         "table": name,
@@ -143,15 +143,15 @@ def main() -> None:
                         "batch": batch,
                         "epochs": epochs,
                     }
-                    | facts
+                    | losses
                 )
         print(name, flush=True)
-        facts = collect_provenance("python benchmarks/training.py --data ... --out results")
-        path.write_text(json.dumps(facts | {"rows": rows}, indent=0) + "\n")
-    (options.out / "training.md").write_text(report(facts, rows, options.tables, options.seeds))
+        origin = collect_provenance("python benchmarks/training.py --data ... --out results")
+        path.write_text(json.dumps(origin | {"rows": rows}, indent=0) + "\n")
+    (options.out / "training.md").write_text(report(origin, rows, options.tables, options.seeds))
 
 
-def report(facts, rows, tables, seeds: int) -> str:
+def report(origin, rows, tables, seeds: int) -> str:
     """The tables, for people."""
 
     def mean(name, setting, what="loss") -> float:
@@ -184,8 +184,9 @@ def report(facts, rows, tables, seeds: int) -> str:
     lines = [
         "# How to train",
         "",
-        f"`{facts['command']}`, {facts['date']}. Test loss of a 64-32-32 network, mean of {seeds} "
-        "seeds, relative to the best setting of the table at 40 epochs; cosine schedule, weights "
+        f"`{origin['command']}`, {origin['date']}. "
+        f"Test loss of a 64-32-32 network, mean of {seeds} seeds, relative to the best setting of "
+        "the table at 40 epochs; cosine schedule, weights "
         "of the best epoch on validation rows kept. The mean is geometric, the first table sorted.",
         "",
         *head,

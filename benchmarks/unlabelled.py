@@ -224,22 +224,22 @@ def main() -> None:
                 rows.append(execute(options.data, name, seed, labelled))
                 row = rows[-1]
                 print(name, seed, labelled, row["losses"], f"{row['seconds']:.0f} s", flush=True)
-                facts = collect_provenance(command)
+                origin = collect_provenance(command)
                 write_results(
-                    options.out, "unlabelled", facts | {"rows": rows}, report(facts, rows)
+                    options.out, "unlabelled", origin | {"rows": rows}, report(origin, rows)
                 )
-    facts = collect_provenance(command)
-    write_results(options.out, "unlabelled", facts | {"rows": rows}, report(facts, rows))
+    origin = collect_provenance(command)
+    write_results(options.out, "unlabelled", origin | {"rows": rows}, report(origin, rows))
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     hidden = [row for row in rows if row["labelled"] == LABELLED]
     complete = [row for row in rows if row["labelled"] == 1.0]
     lines = [
         "# Rows without a target, and augmented rows",
         "",
-        f"`{facts['command']}`, {facts['date']}. Samples of at most {MAX_ROWS:,} rows with the "
+        f"`{origin['command']}`, {origin['date']}. Samples of at most {MAX_ROWS:,} rows with the "
         "limits of [tables.md](tables.md); a fifth are test rows. Log loss, or RMSE, on test rows; "
         "means over seeds. Changes are to the network with a teacher and without these rows, with "
         "the standard error of the paired differences; below zero is better. *Always*: all "

@@ -146,9 +146,11 @@ def main() -> None:
     rows, costs = before.get("rows", []), before.get("costs", [])
 
     def write() -> None:
-        facts = collect_provenance("python benchmarks/weight_averaging.py --data ... --out results")
-        content = facts | {"costs": costs, "rows": rows}
-        write_results(options.out, "weight_averaging", content, report(facts, rows, costs))
+        origin = collect_provenance(
+            "python benchmarks/weight_averaging.py --data ... --out results"
+        )
+        content = origin | {"costs": costs, "rows": rows}
+        write_results(options.out, "weight_averaging", content, report(origin, rows, costs))
 
     done = {(row["table"], row["seed"]) for row in rows}
     for seed in range(options.seeds * MORE_SEEDS):
@@ -187,7 +189,7 @@ def main() -> None:
     write()
 
 
-def report(facts, rows, costs) -> str:
+def report(origin, rows, costs) -> str:
     """Return the page."""
     horizons = [f"{epochs:g}" for epochs in HORIZONS]
     every = f"{FREQUENT:g} every step"
@@ -196,7 +198,7 @@ def report(facts, rows, costs) -> str:
     lines = [
         "# Averages of weights",
         "",
-        f"`{facts['command']}`, {facts['date']}. Networks of two equal layers, as wide as the "
+        f"`{origin['command']}`, {origin['date']}. Networks of two equal layers, as wide as the "
         "limit allows, with numbers as they are and with numeric embeddings of dimension "
         f"{max(DIMENSIONS)}, on at most {MAX_ROWS:,} rows of each table, trained with the default "
         "settings; every seed has a split of its own. An average counts the weights of t epochs "

@@ -220,16 +220,16 @@ def test_a_run_folder_holds_everything(small: FinishedRun, tmp_path) -> None:
 
 
 def test_the_result_holds_costs_rows_scores_and_timings(large: FinishedRun) -> None:
-    facts = json.loads(json.dumps(to_builtins(build_run_result(large))))
-    assert facts["costs"]["parameters"]["limit"] == 1_500
-    assert facts["costs"]["flops"]["limit"] is None
-    assert facts["rows"] == {"training": 2_700, "validation": 900, "test": 900}
-    assert facts["scores"]["network"]["metrics"]["rmse"]["low"] > 0
-    assert [effect["factor"] for effect in facts["limit_effects"]] == [0.5, 1.0, 2.0]
-    losses = [effect["one_shot_loss"] for effect in facts["limit_effects"]]
+    result = json.loads(json.dumps(to_builtins(build_run_result(large))))
+    assert result["costs"]["parameters"]["limit"] == 1_500
+    assert result["costs"]["flops"]["limit"] is None
+    assert result["rows"] == {"training": 2_700, "validation": 900, "test": 900}
+    assert result["scores"]["network"]["metrics"]["rmse"]["low"] > 0
+    assert [effect["factor"] for effect in result["limit_effects"]] == [0.5, 1.0, 2.0]
+    losses = [effect["one_shot_loss"] for effect in result["limit_effects"]]
     assert losses == sorted(losses, reverse=True)
-    assert set(facts["columns"]) == {"size", "warmth", "colour", "day", "house"}
-    assert {"preparation", "search", "candidates", "comparison"} <= set(facts["timings"])
+    assert set(result["columns"]) == {"size", "warmth", "colour", "day", "house"}
+    assert {"preparation", "search", "candidates", "comparison"} <= set(result["timings"])
 
 
 def test_the_smallest_and_the_widest_tables() -> None:

@@ -34,18 +34,18 @@ pytest.importorskip("torch")
 def call_collectives(rank: int) -> list[Any]:
     process_group = connect_process_group()
     arrays = {"x": np.full((2, 3), rank, np.float32), "empty": np.zeros((0, 2))}
-    facts, received = process_group.broadcast({"by": rank, "number": 0.1 + 0.2}, arrays)
+    value, received = process_group.broadcast({"by": rank, "number": 0.1 + 0.2}, arrays)
     shapes = {name: array.shape for name, array in received.items()}
     maximum = process_group.all_reduce_max(10 * rank)
-    return [facts, shapes, received["x"].max(), process_group.all_gather("x" * rank), maximum]
+    return [value, shapes, received["x"].max(), process_group.all_gather("x" * rank), maximum]
 
 
 @pytest.mark.slow
 def test_collectives_give_the_same_values_to_all_processes(tmp_path: Path) -> None:
-    for facts, shapes, broadcast_value, gathered, maximum in run_in_ranks(
+    for value, shapes, broadcast_value, gathered, maximum in run_in_ranks(
         3, tmp_path, call_collectives
     ):
-        assert facts == {"by": 0, "number": 0.1 + 0.2}  # to the bit
+        assert value == {"by": 0, "number": 0.1 + 0.2}  # to the bit
         assert shapes == {"x": (2, 3), "empty": (0, 2)}
         assert broadcast_value == 0
         assert gathered == ["", "x", "xx"]
@@ -54,7 +54,7 @@ def test_collectives_give_the_same_values_to_all_processes(tmp_path: Path) -> No
 
 def test_collectives_of_a_single_process_are_trivial() -> None:
     arrays = {"x": np.zeros(2)}
-    assert SINGLE_PROCESS.broadcast("facts", arrays) == ("facts", arrays)
+    assert SINGLE_PROCESS.broadcast("value", arrays) == ("value", arrays)
     assert SINGLE_PROCESS.all_gather(1) == [1]
     assert SINGLE_PROCESS.is_first
     assert SINGLE_PROCESS.elect_reporter()
@@ -100,15 +100,17 @@ def run_and_measure(rank: int, table_file: str) -> list[Any]:
         run.assist(checkpoint)
         return machine.calls
     finished = run.execute(checkpoint=checkpoint)
-    return [str(finished.model.architecture), finished.measured_us]
+    return [str(finished.model.architecture), finished.latencies_us]
 
 
 @pytest.mark.slow
 def test_only_the_first_process_measures(tmp_path: Path) -> None:
     table_file = tmp_path / "here.json"
     table_file.write_text(make_latency_table(machine=Machine.here()).to_json())
-    (architecture, measured_us), calls = run_in_ranks(2, tmp_path, run_and_measure, str(table_file))
+    (architecture, latencies_us), calls = run_in_ranks(
+        2, tmp_path, run_and_measure, str(table_file)
+    )
     expected = make_run(FakeMachine(), str(table_file), SINGLE_PROCESS).execute()
     assert architecture == str(expected.model.architecture)
-    assert measured_us == expected.measured_us
+    assert latencies_us == expected.latencies_us
     assert calls == []

@@ -39,7 +39,7 @@ class FinalModel:
     index: int  # of its candidate among the ranked ones
     evaluated_weights: Weights  # that the scores are of; the model has others after a refit
     trained_on_all: bool  # whether its weights were trained on every row
-    measured_us: Latencies  # of its file; empty without latency limits, or if not measured
+    latencies_us: Latencies  # of its file; empty without latency limits, or if not measured
     notes: tuple[str, ...]
 
 
@@ -73,7 +73,7 @@ def train_final_model(
                 checkpoint.record(LATENCY_STEP, {**recorded, **measured})
                 checkpoint.save()  # a resumed run must not measure again and decide otherwise
             if not check.violations(measured[name]):
-                return replace(final, measured_us=measured[name], notes=(*notes, *final.notes))
+                return replace(final, latencies_us=measured[name], notes=(*notes, *final.notes))
         notes.append(
             f"the candidate {name} was left out: trained and measured, its file took longer than "
             "the limit"
@@ -152,7 +152,7 @@ def _train(
         index=index,
         evaluated_weights=evaluated,
         trained_on_all=trained_on_all,
-        measured_us={},
+        latencies_us={},
         notes=tuple(notes),
     )
 

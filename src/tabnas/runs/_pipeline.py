@@ -76,7 +76,7 @@ class FinishedRun:
     snapshots: tuple[Snapshot, ...]
     phase_seconds: dict[str, float]  # of the jobs of each phase, which may work side by side
     total_seconds: float
-    measured_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
+    latencies_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
 
     @property
     def chosen(self) -> Candidate:
@@ -340,5 +340,5 @@ def train_and_evaluate(
         snapshots=search.snapshots,
         phase_seconds=phase_seconds,
         total_seconds=total_seconds,
-        measured_us=final.measured_us,
+        latencies_us=final.latencies_us,
     )

@@ -147,7 +147,7 @@ def _encode(context: EncodingContext, plan: Plan, out: Path, on_progress: Progre
             settings=asdict(plan.settings),
             shares=context.shares,
             sources=plan.sources,
-            facts=_make_facts(first_pass.summary)
+            metadata=_make_metadata(first_pass.summary)
             | {"seconds": seconds, "notes": [*context.layout.notes, *describe_labels(target)]},
             digest=content_digest(encoder, target, written),
             pieces=tuple(written),
@@ -190,7 +190,7 @@ def _run_first_pass(
     return first_pass
 
 
-def _make_facts(summary: Summary) -> dict[str, Any]:
+def _make_metadata(summary: Summary) -> dict[str, Any]:
     """Return what the user should know about the encoding."""
     counted = {n: c.counts for n, c in summary.columns.items() if c.counts is not None}
     return {

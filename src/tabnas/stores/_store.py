@@ -38,7 +38,7 @@ class Store:
     settings: dict[str, Any]
     shares: tuple[float, float]  # of validation and test, of the rows that were dealt out
     sources: tuple[SourceRecord, ...]
-    facts: dict[str, Any]
+    metadata: dict[str, Any]
     """How it was encoded: seconds, versions, notes, and by how much counts may be too low."""
     digest: str
     """Of all that can be read."""
@@ -211,7 +211,7 @@ class _StoreDocument:
 
     digest: str
     encoder: dict[str, Any]
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # `Store.metadata`
     pieces: tuple[WrittenPiece, ...]
     settings: dict[str, Any]
     shares: tuple[FiniteFloat, FiniteFloat]
@@ -229,7 +229,7 @@ def save_store(store: Store) -> None:
     document = _StoreDocument(
         digest=store.digest,
         encoder=store.encoder.to_dict(),
-        facts=store.facts,
+        facts=store.metadata,
         pieces=store.pieces,
         settings=store.settings,
         shares=store.shares,
@@ -267,7 +267,7 @@ def open_store(path: str | Path) -> Store:
         settings=document.settings,
         shares=document.shares,
         sources=document.sources,
-        facts=document.facts,
+        metadata=document.facts,
         digest=document.digest,
         pieces=document.pieces,
     )

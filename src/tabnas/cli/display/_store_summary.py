@@ -45,8 +45,8 @@ def describe_store(store: Store, path: Path) -> dict[str, Any]:
     from tabnas.data.columns import CategoricalColumn, HashedColumn
 
     columns = store.encoder.columns
-    seconds = store.facts["seconds"]
-    rows = store.facts["rows_read"]
+    seconds = store.metadata["seconds"]
+    rows = store.metadata["rows_read"]
     return {
         "store": str(path),
         "digest": store.digest,
@@ -59,8 +59,8 @@ def describe_store(store: Store, path: Path) -> dict[str, Any]:
         "categories": {c.name: c.categories for c in columns if c.categories},
         "pooled": {c.name: c.pooled for c in columns if isinstance(c, CategoricalColumn)},
         "hashed": {c.name: c.buckets for c in columns if isinstance(c, HashedColumn)},
-        "max_miscounts": store.facts["max_miscounts"],
-        "notes": list(store.facts["notes"]),
+        "max_miscounts": store.metadata["max_miscounts"],
+        "notes": list(store.metadata["notes"]),
         "bytes": store.bytes,
         "seconds": seconds,
         "rows_a_second": round(rows / max(sum(seconds.values()), 1e-9)),

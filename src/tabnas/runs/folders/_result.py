@@ -77,7 +77,7 @@ def build_run_result(finished: FinishedRun) -> RunResult:
         versions=versions(),
         timings={name: round(value, 3) for name, value in finished.phase_seconds.items()}
         | {TOTAL: round(finished.total_seconds, 3)}
-        | {f"measured {name}": round(value, 3) for name, value in finished.measured_us.items()},
+        | {f"measured {name}": round(value, 3) for name, value in finished.latencies_us.items()},
     )
 
 

@@ -188,8 +188,8 @@ def prepare_store(
     known, validation, test = (
         stored.load_sample(part, held_rows[part], settings.seed) for part in ("train", *HELD_OUT)
     )
-    notes = [str(note) for note in store.facts.get("notes", ())]
-    read = store.facts.get("rows_read")
+    notes = [str(note) for note in store.metadata.get("notes", ())]
+    read = store.metadata.get("rows_read")
     if isinstance(read, int):
         notes += note_left_out(read - sum(store.rows.values()), store.target.name)
     for part, held in zip(HELD_OUT, (validation, test), strict=True):
