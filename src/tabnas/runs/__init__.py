@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tabnas.locks import is_locked
 from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
+from tabnas.runs._plan_tradeoff import plan_tradeoff
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup, connect_process_group
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
+from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint

@@ -374,20 +374,3 @@ class RunSettings:
         if Bytes.name in self.limits:
             return Precision.INT8, Precision.FLOAT32
         return (Precision.FLOAT32,)
-
-
-@dataclass(frozen=True)
-class TradeoffSettings:
-    """The limits of a trade-off, and the cost that they are on."""
-
-    cost: str
-    limits: tuple[Number, ...]
-
-    @classmethod
-    def from_dict(cls, values: Any) -> TradeoffSettings:
-        """Return the settings of the section `tradeoff` of a `config.toml`."""
-        return decode(cls, values, source="config.toml: tradeoff")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings, fit for TOML."""
-        return {"cost": self.cost, "limits": list(self.limits)}

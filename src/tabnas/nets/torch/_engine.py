@@ -24,6 +24,7 @@ from tabnas.nets.torch._group import Group
 from tabnas.nets.torch._network import forward, mean_loss, row_losses
 from tabnas.nets.torch._numeric_embeddings import Knots, Positions, embed, sum_by_knot
 from tabnas.nets.torch._optimizer_state import OptimizerState
+from tabnas.nets.torch._row_checks import check_rows, check_weight, split_batch
 
 MOMENTS = ("first_moment", "second_moment")
 Batch = Mapping[str, Tensor]
@@ -69,7 +70,7 @@ class TorchEngine:
     ) -> list[float]:
         """Take one step after another; return their losses, up to the first that is not finite."""
         for batch in rows:  # all before the first step, so that an error changes nothing
-            _check_weight(examples, batch)
+            check_weight(examples, batch)
         losses: list[float] = []
         for step in zip(children, rows, learning_rates, strict=True):
             losses.append(self._train_step(examples, *step))
@@ -83,7 +84,7 @@ class TorchEngine:
         """Take one step of one child and return the loss before it."""
         if self._group is None:
             return self.train_step_workers([child], examples, [rows], learning_rate)[0]
-        parts, shares = _split_batch(examples, rows, self._group.size)
+        parts, shares = split_batch(examples, rows, self._group.size)
         losses = self._step([child] * len(parts), examples, parts, shares, learning_rate)
         return sum(share * loss for share, loss in zip(shares, losses, strict=True))
 
@@ -96,7 +97,7 @@ class TorchEngine:
     ) -> list[float]:
         """Take one step by the average gradient of several children, each on its own rows."""
         for batch in rows:  # also those of other processes, so that all raise the same error
-            _check_weight(examples, batch)
+            check_weight(examples, batch)
         shares = [1.0 / len(children)] * len(children)
         return self._step(children, examples, rows, shares, learning_rate)
 
@@ -109,7 +110,7 @@ class TorchEngine:
         learning_rate: float,
     ) -> list[float]:
         """Take one step by the sum of share * gradient over the workers; return their losses."""
-        counts = [_check_rows(examples, batch) for batch in rows]
+        counts = [check_rows(examples, batch) for batch in rows]
         local_workers, announcement = range(len(children)), None
         if self._group is not None:
             local_workers = self._group.local_indices(len(children))
@@ -179,7 +180,7 @@ class TorchEngine:
     @torch.no_grad()
     def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         """Return the weighted mean loss."""
-        _check_weight(examples, rows)
+        check_weight(examples, rows)
         batch = self._batch(examples, rows)
         x = self._inputs(child, batch)
         return float(self._loss(self._child_weights(child), child, x, batch))
@@ -188,7 +189,7 @@ class TorchEngine:
         """Return the loss of each child on the same rows; a group divides the children."""
         if self._group is None:
             return [self.loss(child, examples, rows) for child in children]
-        _check_weight(examples, rows)
+        check_weight(examples, rows)
         announcement = self._group.announce(_describe("losses", children, [rows]))
         losses = torch.zeros(len(children), dtype=torch.float64)
         for index in self._group.local_indices(len(children)):
@@ -201,7 +202,7 @@ class TorchEngine:
     @torch.no_grad()
     def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Float32Array:
         """Return the logits [rows, outputs]."""
-        _check_rows(examples, rows)
+        check_rows(examples, rows)
         x = self._inputs(child, self._batch(examples, rows))
         return _to_numpy(forward(self._child_weights(child), child, x))
 
@@ -211,7 +212,7 @@ class TorchEngine:
         """Return the gradient of every array the child uses, in the child's shapes."""
         blocks = find_used_blocks(self._shape, [child])
         gradient = StepGradient(
-            self._shape, blocks, [_check_weight(examples, rows)], self._device,
+            self._shape, blocks, [check_weight(examples, rows)], self._device,
             dimension=child.architecture.dimension,
         )  # fmt: skip
         batch = self._batch(examples, rows)
@@ -333,47 +334,6 @@ class DistributedTorchEngine(TorchEngine):
 def _to_numpy(tensor: Tensor) -> NDArray[Any]:
     array: NDArray[Any] = tensor.detach().cpu().numpy()
     return array
-
-
-def _check_rows(examples: Examples, rows: RowIndex) -> int:
-    """Return the number of rows; raise an error if there are none, or if one does not exist."""
-    total = len(examples)
-    if isinstance(rows, slice):
-        start, stop, _ = rows.indices(total)
-        count = stop - start
-        valid = count > 0
-    else:
-        count = len(rows)
-        valid = count > 0 and int(rows.min()) >= 0 and int(rows.max()) < total
-    if not valid:
-        raise TabNASError(
-            f"rows must be at least one, each from 0 to {total - 1}, got none or others"
-        )
-    return count
-
-
-def _check_weight(examples: Examples, rows: RowIndex) -> int:
-    """Check the rows and that at least one has a weight above 0; return their number."""
-    count = _check_rows(examples, rows)
-    if len(examples.weight) and not examples.weight[rows].any():
-        raise TabNASError("at least one row of a batch must have a weight above 0, got none")
-    return count
-
-
-def _split_batch(
-    examples: Examples, rows: RowIndex, count: int
-) -> tuple[list[RowIndex], list[float]]:
-    """Split a batch into chunks; return them and the share of the weight that each has.
-
-    The mean over all rows is the sum of share * mean over the chunks.
-    """
-    _check_weight(examples, rows)
-    numbers = np.arange(len(examples))[rows] if isinstance(rows, slice) else rows
-    chunks = [chunk for chunk in np.array_split(numbers, count) if len(chunk)]
-    weights = [float(len(chunk)) for chunk in chunks]
-    if len(examples.weight):
-        weights = [float(examples.weight[chunk].sum(dtype=np.float64)) for chunk in chunks]
-    return [*chunks], [weight / sum(weights) for weight in weights]
 
 
 def _describe(
