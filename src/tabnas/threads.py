@@ -69,7 +69,7 @@ def _read_quota(folder: Path) -> int:
 
 
 def get_threads() -> int:
-    """Return how many threads may work at a time."""
+    """Return the maximum number of threads at work at a time."""
     limit = _limit.get()
     return available_threads() if limit is None else limit
 

@@ -319,7 +319,7 @@ def _take(name: str, column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray
 
 
 def check_names(what: str, names: Sequence[str]) -> list[str]:
-    """Return the names without spaces around them; none may be empty or occur twice."""
+    """Return the names without spaces around them; raise an error if one is empty or repeated."""
     stripped = [name.strip() for name in names]
     seen: set[str] = set()
     for i, name in enumerate(stripped):

@@ -130,7 +130,7 @@ class SuperNetShape:
         return shapes | _array_shapes(head, widths[-1], self.task.outputs)
 
     def child(self, architecture: Architecture) -> Child:
-        """Return the child of an architecture, which must be in the space."""
+        """Return the child of an architecture; raise an error unless the space has it."""
         self.space.choices(architecture)
         units = np.zeros(1 + self.max_depth, np.int64)
         units[0] = self.space.input_width(architecture.dimension)

@@ -61,7 +61,7 @@ class JobPool:
     """Runs jobs side by side, one in each thread.
 
     The thread that makes the pool starts jobs and waits for their results. Meanwhile it handles
-    signals and reports the progress of all. Jobs may not wait for each other. With one thread,
+    signals and reports the progress of all. Jobs never wait for each other. With one thread,
     every job runs when it is started, and one in the background when its result is needed.
 
     After a signal to stop, jobs end at their next `checkpoint.save_if_due`, the checkpoint is

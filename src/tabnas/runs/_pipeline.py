@@ -74,7 +74,7 @@ class FinishedRun:
     notes: tuple[str, ...]  # for the user
     trained_on_all_rows: bool  # whether the model was trained on every row
     snapshots: tuple[Snapshot, ...]
-    phase_seconds: dict[str, float]  # of the jobs of each phase, which may work side by side
+    phase_seconds: dict[str, float]  # of the jobs of each phase, which work side by side
     total_seconds: float
     latencies_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
 
@@ -138,7 +138,7 @@ class PlannedRun(RunContext):
                 in_background=pool.threads > 1,
             )
             if self.plan.latency is not None:
-                search.result()  # it measures networks, and nothing may work beside it
+                search.result()  # it measures networks, so nothing works beside it
             get_references = start_references(self, on_progress, checkpoint, pool)
             answers, teachers = teacher_step(self, on_progress, checkpoint, pool)
             run = replace(self, answers=answers, teachers=teachers)
@@ -259,7 +259,7 @@ def start_references(
 ) -> Callable[[], References]:
     """Start the reference models, which need nothing but the table, for threads that are idle.
 
-    Return a function that waits for them. If latency is measured, nothing may work beside that:
+    Return a function that waits for them. If latency is measured, nothing works beside that:
     then they start when the function is called.
     """
 

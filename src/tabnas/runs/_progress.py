@@ -64,7 +64,7 @@ def make_training_callback(
 
 
 class PhaseProgress:
-    """The progress of a phase whose jobs may work side by side.
+    """The progress of a phase whose jobs work side by side.
 
     >>> phase = PhaseProgress("teacher", lambda progress: print(progress.done), total=4.0)
     >>> first, second = phase.add_job("first", 3.0), phase.add_job("second")

@@ -128,7 +128,7 @@ def _execute(
     ]
     if tradeoff.runs[0].plan.latency is not None:
         for group in groups:
-            group.result()  # it measures networks, and nothing may work beside it
+            group.result()  # it measures networks, so nothing works beside it
     get_references = start_references(tradeoff.runs[-1], on_progress, checkpoint, pool)
     # one teacher for all limits
     answers, teachers = teacher_step(tradeoff.runs[-1], on_progress, checkpoint, pool)

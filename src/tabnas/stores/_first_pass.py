@@ -186,7 +186,7 @@ class Summarizer:
         self._target = stats
 
     def summary(self) -> Summary:
-        """Return the summary of all rows, of which there must be some."""
+        """Return the summary of all rows, once some were added."""
         assert self._target is not None
         train, validation, test = self._parts.tolist()
         return Summary(

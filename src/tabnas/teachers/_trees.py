@@ -21,7 +21,7 @@ MAX_TREES = 800
 
 
 def max_iterations(outputs: int) -> int:
-    """Return how many iterations of boosting a fit may take.
+    """Return the maximum number of boosting iterations of a fit.
 
     >>> max_iterations(1), max_iterations(7), max_iterations(26)
     (150, 114, 50)

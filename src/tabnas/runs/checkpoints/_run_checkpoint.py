@@ -162,7 +162,7 @@ class RunCheckpoint:
                 self._states.pop(step, None)
 
     def abandon(self) -> None:
-        """Forget the step that runs in this thread: it has failed, and nobody may wait for it."""
+        """Forget the step that runs in this thread: it has failed, and nothing waits for it."""
         with self._lock:
             self._running.pop(getattr(self._thread, "step", ""), None)
 

@@ -163,5 +163,5 @@ class Plan(TrainingPlan):
 
     @property
     def max_candidates(self) -> int:
-        """The number of candidates that a long time may lead to."""
+        """The largest number of candidates, which a long time limit leads to."""
         return max(self.candidates, min(MAX_CANDIDATES, self.selection_rows // ROWS_PER_CANDIDATE))
