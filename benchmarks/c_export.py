@@ -1,4 +1,4 @@
-"""The time of one row in generated C, in ONNX Runtime, and in emlearn's C.
+"""The time of one row and the size of the code: generated C, ONNX Runtime, emlearn's C.
 
     python benchmarks/c_export.py --out results --emlearn PYTHON
 
@@ -26,10 +26,10 @@ from tabnas.data import ClassTarget, Table, TableEncoder, choose_knots, summariz
 from tabnas.export import OnnxSession, export_c, export_onnx, onnx_inputs
 from tabnas.export.c._compiler import find_compiler
 from tabnas.export.c._row import make_fields, make_rows
-from tabnas.model import Model, network_task
+from tabnas.model import Model, network_task, round_network
 from tabnas.nets import SGD, SuperNet
 from tabnas.paper import collect_provenance
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 
 ROWS = 1_000
 REPEATS = 30
@@ -63,6 +63,11 @@ TABNAS_CALL = (
     "float p[TABNAS_CLASSES]; tabnas_predict((const tabnas_row *)data + i, p); sink += p[0];"
 )
 EMLEARN_CALL = "sink += (float)mlp_predict((const float *)data + {inputs} * i, {inputs});"
+EMLEARN_SOURCE = """
+#include "mlp.h"
+int predict(const float *row);
+int predict(const float *row) { return mlp_predict(row, {inputs}); }
+"""
 EMLEARN_SCRIPT = """
 import sys, warnings
 import emlearn, numpy as np
@@ -83,7 +88,9 @@ def make_table(numeric: int, categorical: int) -> Table:
     return Table(pa.table(columns))
 
 
-def make_model(table: Table, widths: tuple[int, ...], dimension: int) -> Model:
+def make_model(
+    table: Table, widths: tuple[int, ...], dimension: int, precision: Precision
+) -> Model:
     """Return a model with random weights."""
     encoder = TableEncoder.fit(table)
     target = ClassTarget(name="y", classes=("no", "yes"))
@@ -93,13 +100,15 @@ def make_model(table: Table, widths: tuple[int, ...], dimension: int) -> Model:
     task = network_task(encoder, target, dimensions, knots)
     architecture = Architecture(widths, dimension)
     weights = SuperNet.standalone(architecture, task, optimizer=SGD()).weights()
+    rounded = round_network(weights, precision)
     return Model(
         encoder=encoder,
         target=target,
         architecture=architecture,
         dimensions=tuple(dimensions),
         knots=knots,
-        weights=weights,
+        weights=rounded,
+        precision=precision,
     )
 
 
@@ -160,9 +169,23 @@ def time_onnxruntime(model: Model, table: Table, folder: Path, *, weights_only: 
     return time_calls(lambda: run(None, inputs))
 
 
-def measure_network(name: str, numeric: int, categorical: int, dimension: int) -> dict[str, Any]:
+def measure_object(folder: Path, source: str, *flags: str) -> int:
+    """Return the bytes of machine code and constants of a compiled file."""
+    compiler = find_compiler()
+    assert compiler is not None
+    compiler.run(folder, "-std=gnu99", *flags, "-c", source, "-o", "measured.o")
+    shown = subprocess.run(
+        ["size", "measured.o"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    text, data = shown.stdout.splitlines()[1].split()[:2]
+    return int(text) + int(data)
+
+
+def measure_network(
+    name: str, numeric: int, categorical: int, dimension: int, precision: Precision
+) -> dict[str, Any]:
     table = make_table(numeric, categorical)
-    model = make_model(table, WIDTHS, dimension)
+    model = make_model(table, WIDTHS, dimension, precision)
     with TemporaryDirectory() as work:
         folder = Path(work)
         exported = export_c(model, folder, check=table)
@@ -175,10 +198,12 @@ def measure_network(name: str, numeric: int, categorical: int, dimension: int) -
         }
         return {
             "name": name,
+            "precision": str(precision),
             "network": str(model.architecture),
             "parameters": exported.parameters,
             "weight_bytes": exported.weight_bytes,
             "compiled_bytes": exported.size.bytes,
+            "small_bytes": measure_object(folder, "model.c", "-DTABNAS_NO_LOOKUP", "-Os"),
             "ram_bytes": exported.ram_bytes,
             "loop_us": loops,
             "ctypes_us": time_ctypes(folder, rows),
@@ -203,7 +228,15 @@ def measure_emlearn(python: Path, inputs: int) -> dict[str, Any]:
             flag: time_c(folder, '#include "mlp.h"\n', call, data, [], *flags, flag)
             for flag in ("-Os", "-O3", "-O2")
         }
-    return {"version": version, "inputs": inputs, "widths": list(WIDTHS), "loop_us": loops}
+        (folder / "mlp.c").write_text(EMLEARN_SOURCE.replace("{inputs}", str(inputs)))
+        small_bytes = measure_object(folder, "mlp.c", *flags, "-Os")
+    return {
+        "version": version,
+        "inputs": inputs,
+        "widths": list(WIDTHS),
+        "loop_us": loops,
+        "small_bytes": small_bytes,
+    }
 
 
 def main() -> None:
@@ -214,8 +247,12 @@ def main() -> None:
     compiler = find_compiler()
     assert compiler is not None, "the benchmark needs a C compiler"
     networks = [
-        measure_network("20 numbers", 20, 0, 0),
-        measure_network("8 numbers, embedded, and 4 categories", 8, 4, 2),
+        measure_network(name, *shape, precision)
+        for precision in (Precision.FLOAT32, Precision.INT8)
+        for name, *shape in (
+            ("20 numbers", 20, 0, 0),
+            ("8 numbers, embedded, and 4 categories", 8, 4, 2),
+        )
     ]
     results: dict[str, Any] = {
         "provenance": collect_provenance(
@@ -238,12 +275,13 @@ def report(results: dict[str, Any]) -> str:
         f"{REPEATS} repetitions of {ROWS:,} rows. Networks of {' and '.join(map(str, WIDTHS))} "
         "units with random weights.",
         "",
-        "| table | parameters | compiled | RAM | C, -O2 | -O3 | -Os | C from Python | ONNX Runtime "
-        "| without preprocessing | C is faster |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| table | weights | parameters | compiled, -O2 | -Os | RAM | C, -O2 | -O3 | -Os | "
+        "C from Python | ONNX Runtime | without preprocessing | C is faster |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {n['name']} | {n['parameters']:,} | {n['compiled_bytes']:,} bytes | "
+        f"| {n['name']} | {n['precision']} | {n['parameters']:,} | {n['compiled_bytes']:,} bytes | "
+        f"{n['small_bytes']:,} | "
         f"{n['ram_bytes']:,} bytes | **{n['loop_us']['-O2']:.2f}** | {n['loop_us']['-O3']:.2f} | "
         f"{n['loop_us']['-Os']:.2f} | {n['ctypes_us']:.2f} | {n['onnxruntime_us']:.1f} | "
         f"{n['onnxruntime_network_us']:.1f} | "
@@ -265,7 +303,9 @@ def report(results: dict[str, Any]) -> str:
         lines += [
             "",
             f"emlearn {other['version']} for a perceptron of the same widths and {other['inputs']} "
-            f"inputs, without preprocessing and layer normalization: {times}.",
+            f"inputs, without preprocessing and layer normalization: {times}. Compiled with -Os it "
+            f"takes {other['small_bytes']:,} bytes, {results['networks'][0]['small_bytes']:,} are "
+            "ours with preprocessing and probabilities.",
         ]
     return "\n".join(lines) + "\n"
 

@@ -199,7 +199,7 @@ def test_usage_errors_are_one_line_whatever_attributes_typer_gives_them(
 def test_bugs_have_exit_code_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tabnas.cli.commands._count.describe_feasible_set", lambda _: 1 / 0)
+    monkeypatch.setattr("tabnas.cli.commands._count.describe_feasible_set", lambda *_: 1 / 0)
     assert run([*COUNT, "--max-flops", "999"]) == 1
     assert "this is a bug of tabnas" in capsys.readouterr().err
 

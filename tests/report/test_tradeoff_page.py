@@ -39,6 +39,16 @@ def test_the_page_has_all_sections() -> None:
     assert "Every limit holds" in page.text
 
 
+def test_the_page_shows_rounded_weights() -> None:
+    result = make_tradeoff()
+    assert "int8" not in check_page(make_tradeoff_page(result, make_tradeoff_config())).text
+    result["models"][1]["precision"] = "int8"
+    page = check_page(make_tradeoff_page(result, make_tradeoff_config()))
+    assert "Weights" in page.text
+    assert page.text.count("int8") == 1
+    assert page.text.count("float32") == 2
+
+
 def test_the_page_is_reproducible() -> None:
     assert render_page() == render_page()
 

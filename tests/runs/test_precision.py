@@ -213,3 +213,23 @@ def test_int8_files_of_a_float16_model(tmp_path: Path) -> None:
     exported = export_onnx(model, tmp_path / "m.onnx", check=table, int8=True, margin=1e6)
     assert exported.int8 is not None
     assert exported.parity.difference < 1e-5
+
+
+@pytest.mark.parametrize("weights_only", [False, True])
+def test_files_of_a_float16_model_hold_half(tmp_path: Path, weights_only: bool) -> None:
+    """The file stores 16 bits a weight, and computes with the weights of `predict`."""
+    sizes = {}
+    for precision in ("float32", "float16"):
+        run = make_run(300, precision=precision, limits={"bytes": 60_000}, widths=(80,), layers=2)
+        model, table = run.execute().model, make_table(300)
+        path = tmp_path / f"{precision}.onnx"
+        exported = export_onnx(model, path, check=table, weights_only=weights_only)
+        assert exported.parity.difference < 1e-5
+        assert onnx_metadata(path)["tabnas.weights"] == precision
+        sizes[precision] = path.stat().st_size
+    weights = 2 * model.costs["parameters"]
+    assert sizes["float32"] - sizes["float16"] == pytest.approx(weights, rel=0.05)
+
+
+def onnx_metadata(path: Path) -> dict[str, str]:
+    return {entry.key: entry.value for entry in onnx.load(path).metadata_props}

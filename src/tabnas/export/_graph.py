@@ -64,10 +64,13 @@ class Graph:
     def add_weight(self, name: str, array: NDArray[Any], parameters: int | None = None) -> str:
         """Add a constant that was trained and return its unique name.
 
-        All of it counts as parameters, unless their number is given.
+        All of it counts as parameters, unless their number is given. An array of float16 is
+        converted to float32 by the runtime, once, when it loads the file.
         """
         self.parameters += array.size if parameters is None else parameters
-        return self.add_constant(name, array)
+        name = self.add_constant(name, array)
+        is_half = array.dtype == np.float16
+        return self.add_node("Cast", name, to=TensorProto.FLOAT) if is_half else name
 
     def add_node(
         self,

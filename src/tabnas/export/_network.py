@@ -27,9 +27,13 @@ NUMERIC, CODES, RAW = "numeric", "codes", "raw"
 
 def network_weights(model: Model) -> dict[str, Weight]:
     """Return the weights that a file of the model holds."""
-    if model.precision == Precision.INT8:
-        return quantize_weights(model.weights)  # they were centered when they were rounded
-    return dict(center_weights(model.weights))
+    match model.precision:  # rounded weights were centered before
+        case Precision.INT8:
+            return quantize_weights(model.weights)
+        case Precision.FLOAT16:
+            return {name: array.astype(np.float16) for name, array in model.weights.items()}
+        case _:
+            return dict(center_weights(model.weights))
 
 
 def network_model(
@@ -226,7 +230,7 @@ def _add_lookup(
 def _reorder(weight: Weight, order: list[int]) -> Weight:
     if isinstance(weight, Int8Array):
         return Int8Array(values=weight.values[order], scale=weight.scale)
-    return np.ascontiguousarray(weight[order])
+    return weight[order]
 
 
 def _add_dense(

@@ -25,11 +25,11 @@ from tabnas.data import (
 from tabnas.data.lowlevel import RowError, rename_rows
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model._limits import check_limits, compute_network_costs
-from tabnas.model._rounding import check_precision, round_weights
+from tabnas.model._rounding import round_weights
 from tabnas.model._task import Float32Array, make_examples, network_task
 from tabnas.model._weights import check_weights, weight_shapes
 from tabnas.nets import SGD, SuperNet, Task
-from tabnas.space import Architecture, Precision
+from tabnas.space import Architecture, Precision, check_precision
 from tabnas.threads import stream_in_threads
 from tabnas.types import FloatArray
 

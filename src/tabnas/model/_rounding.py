@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.errors import TabNASError, did_you_mean
 from tabnas.model._task import Float32Array
 from tabnas.nets import NUMERIC_EMBEDDING
 from tabnas.space import Precision
@@ -34,17 +33,8 @@ class Int8Array:
         return np.asarray(self.values.astype(np.float32) * self.scale, np.float32)
 
 
-Weight = Float32Array | Int8Array
-"""The weights of an array, quantized or not."""
-
-
-def check_precision(precision: str) -> Precision:
-    """Return a precision by its name; raise an error if there is none."""
-    try:
-        return Precision(precision)
-    except ValueError:
-        hint = did_you_mean(str(precision), [str(known) for known in Precision])
-        raise TabNASError(f"there is no precision {precision!r}; {hint}") from None
+Weight = Float32Array | NDArray[np.float16] | Int8Array
+"""The weights of an array as a file stores them."""
 
 
 def round_weights(
@@ -70,10 +60,10 @@ def round_network(
 ) -> dict[str, Float32Array]:
     """Return the rounded weights of a trained network.
 
-    Those of int8 are centered before, since no runtime can do that later.
+    They are centered before, since an exported file could not do that later without changing them.
     """
-    is_int8 = precision == Precision.INT8
-    return round_weights(center_weights(weights) if is_int8 else weights, precision)
+    is_rounded = precision != Precision.FLOAT32
+    return round_weights(center_weights(weights) if is_rounded else weights, precision)
 
 
 def quantize_weights(weights: Mapping[str, Float32Array]) -> dict[str, Weight]:
@@ -99,7 +89,10 @@ def quantize_weights(weights: Mapping[str, Float32Array]) -> dict[str, Weight]:
 
 def dequantize(weights: Mapping[str, Weight]) -> dict[str, Float32Array]:
     """Return the float32 values of quantized weights."""
-    return {name: w.dequantized if isinstance(w, Int8Array) else w for name, w in weights.items()}
+    return {
+        name: w.dequantized if isinstance(w, Int8Array) else w.astype(np.float32)
+        for name, w in weights.items()
+    }
 
 
 def center_weights(weights: Mapping[str, Float32Array]) -> dict[str, Float32Array]:

@@ -82,6 +82,7 @@ def steps_table(result: TradeoffResult) -> Table:
         headings=[
             "Limit",
             "Network",
+            *(["Weights"] if result.has_rounded_models else []),
             capitalize_first(f"{cost_label(result.cost)} used"),
             "Of the limit",
             *([capitalize_first(test)] if result.is_tested else []),
@@ -102,6 +103,7 @@ def _row(result: TradeoffResult, model: TradeoffModel, step: str) -> list[str]:
     return [
         Markup('<a href="{}/report.html">{}</a>').format(model.folder, format_number(model.limit)),
         str(model.architecture),
+        *([model.precision] if result.has_rounded_models else []),
         format_number(used),
         format_percent(CostUse(used, model.limit).share),
         *test,

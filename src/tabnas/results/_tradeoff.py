@@ -101,6 +101,11 @@ class TradeoffResult(TimedResult):
         return all(m.is_within_limits and self.used(m) <= m.limit for m in self.models)
 
     @property
+    def has_rounded_models(self) -> bool:
+        """Whether the weights of a network are stored in less than float32."""
+        return any(model.precision != Precision.FLOAT32 for model in self.models)
+
+    @property
     def reference_scores(self) -> dict[str, Score]:
         """The scores that networks are compared with; none without test scores."""
         if not self.is_tested:

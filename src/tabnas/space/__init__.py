@@ -7,7 +7,7 @@ from tabnas.space._bottlenecks import BOTTLENECK_DEFINITION, bottleneck_ratio, f
 from tabnas.space._budget import Budget, Limit
 from tabnas.space._default_space import default_space, relax, spanning_space
 from tabnas.space._numeric_embeddings import DEFAULT_DIMENSIONS, NumericEmbeddings
-from tabnas.space._precision import Precision
+from tabnas.space._precision import Precision, check_precision
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
 from tabnas.space.costs import (
     COSTS,
@@ -47,6 +47,7 @@ __all__ = [
     "SearchSpace",
     "TableCost",
     "bottleneck_ratio",
+    "check_precision",
     "compute_costs",
     "default_space",
     "find_bottlenecks",

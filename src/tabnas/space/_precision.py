@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from tabnas.errors import TabNASError, did_you_mean
+
 
 class Precision(StrEnum):
     """How weights are stored; networks always compute with 32 bits."""
@@ -18,3 +20,20 @@ class Precision(StrEnum):
     Embedding tables of categories share one scale, those of numbers have one for each dimension.
     Biases and LayerNorm's scales and shifts take 4 bytes.
     """
+
+    @property
+    def weight_bytes(self) -> int:
+        """The bytes that one weight takes, without scales."""
+        return _WEIGHT_BYTES[self]
+
+
+_WEIGHT_BYTES = {Precision.FLOAT32: 4, Precision.FLOAT16: 2, Precision.INT8: 1}
+
+
+def check_precision(precision: str) -> Precision:
+    """Return a precision by its name; raise an error if there is none."""
+    try:
+        return Precision(precision)
+    except ValueError:
+        hint = did_you_mean(str(precision), [str(known) for known in Precision])
+        raise TabNASError(f"there is no precision {precision!r}; {hint}") from None

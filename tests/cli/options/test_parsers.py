@@ -123,3 +123,18 @@ def test_limits_by_name_are_checked(
     asked = ["count", "--inputs", "20", "--outputs", "2", "--layers", "2"]
     assert run([*asked, "--max-parameters", "5k", "--max", given]) == 2
     assert sentence in " ".join(capsys.readouterr().err.split())
+
+
+def test_count_in_a_precision(capsys: pytest.CaptureFixture[str]) -> None:
+    """A limit on bytes counts what is stored; the most expensive network is within it."""
+    counts = []
+    for precision in ("float32", "float16", "int8"):
+        counts.append(counted(capsys, "--max-bytes", "8kB", "--precision", precision))
+        asked = ["count", "--inputs", "20", "--outputs", "2", "--layers", "2", "--max-bytes", "8kB"]
+        assert run([*asked, "--precision", precision]) == 0
+        shown = capsys.readouterr().out
+        assert (f"{precision} weights" in shown) == (precision != "float32")
+    assert counts == sorted(set(counts))
+    assert counts[0] == counted(capsys, "--max-bytes", "8kB")
+    assert run([*asked, "--precision", "int9"]) == 2
+    assert "there is no precision 'int9'; did you mean 'int8'?" in capsys.readouterr().err

@@ -20,7 +20,7 @@ from tabnas.runs.plan._default_plan import default_batch_size, default_epochs
 from tabnas.runs.plan._plan import SavedPlan
 from tabnas.runs.plan._time_limit import fit_time
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
-from tabnas.space import COSTS, Architecture
+from tabnas.space import COSTS, Architecture, Precision
 from tests.conftest import BRIEF, USUAL, patch_plan_constants
 from tests.runs.helpers import make_table
 
@@ -48,13 +48,17 @@ def test_small_vocabularies_are_kept() -> None:
 @given(
     st.lists(st.integers(2, 400), min_size=1, max_size=5),
     st.integers(300, 20_000),
-    st.sampled_from(["parameters", "bytes"]),
+    st.sampled_from([None, *Precision]),
 )
 def test_embeddings_take_at_most_half_of_the_limit(
-    categories: list[int], limit: int, cost: str
+    categories: list[int], limit: int, precision: Precision | None
 ) -> None:
-    unit = {"parameters": 1, "bytes": 4}[cost]
-    encoder, dimensions = fit_embeddings(make_encoder(*categories), Budget(**{cost: limit * unit}))
+    budget = (
+        Budget(parameters=limit)
+        if precision is None
+        else Budget(bytes=limit * precision.weight_bytes).at_precision(precision)
+    )
+    encoder, dimensions = fit_embeddings(make_encoder(*categories), budget)
     taken = sum(c * d for c, d in zip(encoder.categories, dimensions, strict=True))
     assert taken <= limit / 2
     assert all(1 <= d <= 8 for d in dimensions)

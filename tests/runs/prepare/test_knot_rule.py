@@ -12,6 +12,7 @@ from tabnas.data import Table
 from tabnas.runs import LabelledTable, RunSettings, plan_run, prepare_data
 from tabnas.runs.prepare import _knot_rule
 from tabnas.runs.prepare._knot_rule import KNOT_COUNTS, KnotRule
+from tabnas.space import Precision
 from tests.runs.helpers import make_table
 
 
@@ -42,6 +43,20 @@ def count_knots(rule: KnotRule, **limits: float) -> list[int]:
 )
 def test_the_limit_bounds_the_knots(limits: dict[str, float], expected: int) -> None:
     assert count_knots(make_rule(5_000), **limits) == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    ("precision", "limit"),  # 4 x 32 knots with one dimension are a tenth of it
+    [
+        (Precision.FLOAT32, 10 * 128 * (4 + 4)),
+        (Precision.FLOAT16, 10 * 128 * (4 + 2)),
+        (Precision.INT8, 10 * 128 * (4 + 1)),
+    ],
+)
+def test_a_limit_on_bytes_counts_knots_and_weights(precision: Precision, limit: int) -> None:
+    for upper, expected in ((limit, 32), (limit - 1, 16)):
+        knots = make_rule(5_000).choose(Budget(bytes=upper).at_precision(precision))
+        assert [len(each) for each in knots] == [expected] * 4
 
 
 @pytest.mark.parametrize(

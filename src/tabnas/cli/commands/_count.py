@@ -25,7 +25,7 @@ from tabnas.formatting import format_limits
 
 if TYPE_CHECKING:
     from tabnas.feasible import FeasibleSet
-    from tabnas.space import NumericEmbeddings
+    from tabnas.space import NumericEmbeddings, Precision
 
 
 def count(
@@ -101,6 +101,14 @@ def count(
     max_bytes: MaxBytes = None,
     max_ram_bytes: MaxRamBytes = None,
     max_named: MaxNamed = None,
+    precision: Annotated[
+        str,
+        typer.Option(
+            help="How weights are stored: float32, float16 or int8. --max-bytes counts what is "
+            "stored.",
+            metavar="NAME",
+        ),
+    ] = "float32",
     as_json: Json = False,
 ) -> None:
     r"""Count the architectures within a limit, exactly.
@@ -121,9 +129,13 @@ def count(
     # ten numeric columns with 20 knots each, embedded or not
     tabnas count --inputs 10 --outputs 1 --layers 2 --widths 0,8,16 \
       --embedded-columns 10 --knots 200 --max-parameters 2000
+
+    # how many more fit into 4 kB with int8 weights
+    tabnas count --inputs 54 --outputs 7 --layers 2 \
+      --max-bytes 4kB --precision int8
     """
     from tabnas.feasible import FeasibleSet
-    from tabnas.space import PAPER_WIDTHS, Budget, SearchSpace
+    from tabnas.space import PAPER_WIDTHS, Budget, SearchSpace, check_precision
 
     limits: dict[str, float | None] = {
         "parameters": max_parameters,
@@ -141,7 +153,9 @@ def count(
         embedding_parameters=embedding_parameters,
         numeric_embeddings=_make_embeddings(embedded_columns, knots, numeric_dimensions),
     )
-    description = describe_feasible_set(FeasibleSet(space, Budget(**checked)))
+    stored = check_precision(precision)
+    budget = Budget(**checked).at_precision(stored)
+    description = describe_feasible_set(FeasibleSet(space, budget), stored)
     if as_json:
         typer.echo(json.dumps(description, indent=2))
     else:
@@ -168,7 +182,7 @@ def _make_embeddings(
     return NumericEmbeddings(columns=columns, knots=knots, dimensions=candidates)
 
 
-def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
+def describe_feasible_set(feasible: FeasibleSet, precision: Precision) -> dict[str, Any]:
     """Return the description of a feasible set, for `print_feasible_set` and for JSON."""
     from tabnas.space import compute_costs
 
@@ -176,7 +190,7 @@ def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
     extremes = {
         which: {
             "architecture": str(architecture),
-            **compute_costs(space, architecture),
+            **compute_costs(space, architecture, precision=precision),
         }
         for which, architecture in (
             ("cheapest", feasible.cheapest()),
@@ -191,6 +205,7 @@ def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
         "widths": list(space.widths[0]),
         **({} if embeddings is None else {"numeric_embeddings": asdict(embeddings)}),
         "limits": {limit.cost.name: limit.upper for limit in budget.limits},
+        "precision": str(precision),
         "architectures": space.size,
         "method": feasible.method,
         "exact": feasible.is_exact,
@@ -210,7 +225,10 @@ def describe_feasible_set(feasible: FeasibleSet) -> dict[str, Any]:
 def print_feasible_set(description: dict[str, Any]) -> None:
     """Print the description of a feasible set."""
     table = make_two_column_table()
-    table.add_row("limit", format_limits(description["limits"]))
+    limit = format_limits(description["limits"])
+    if description["precision"] != "float32":
+        limit += f", {description['precision']} weights"
+    table.add_row("limit", limit)
     table.add_row("architectures", f"{description['architectures']} in all")
     share = (
         f"{description['share']:.2%}"

@@ -64,8 +64,8 @@ def print_tradeoff(console: Console, result: TradeoffResult, folder: str) -> Non
     if dimensions:
         numbers = format_count(dimensions[0], "learned number")
         console.print(f"d{dimensions[0]}: each numeric column as {numbers}", style="dim")
-    rounded = [m for m in result.models if m.precision != Precision.FLOAT32]
-    if rounded:
+    if result.has_rounded_models:
+        rounded = [m for m in result.models if m.precision != Precision.FLOAT32]
         count = f"{len(rounded)} of {len(result.models)}"
         console.print(f"weights: {rounded[0].precision} in {count} networks", style="dim")
     if any(UNCLEAR in step for step in steps):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil, inf, sqrt
 
 from tabnas.data import TableEncoder
-from tabnas.space import Budget
+from tabnas.space import Budget, Bytes, Precision
 
 MAX_SHARE = 0.5
 """The share of a limit on parameters that embedding tables may take, and that the encoded row may
 take of a limit on RAM: then the first layer can be as wide as its input."""
 DIMENSIONS = (8, 4, 2, 1)
+ACTIVATION_BYTES = 4
 MIN_CATEGORIES = 64
 """Before a column keeps fewer categories, its embedding gets fewer dimensions."""
 
@@ -36,7 +37,7 @@ def choose_embeddings(
 ) -> tuple[TableEncoder, int, tuple[int, ...]]:
     """Return the encoder, the most categories that a column keeps, and the dimensions."""
     allowed = share * parameters_allowed(budget)
-    max_inputs = share * _activations_allowed(budget)
+    max_inputs = share * get_upper(budget, "ram_bytes") / ACTIVATION_BYTES
     max_categories = max(encoder.categories, default=1)
     caps = [cap for cap in DIMENSIONS if _input_width(encoder, cap) <= max_inputs]
     for cap in caps or DIMENSIONS[-1:]:
@@ -50,25 +51,20 @@ def choose_embeddings(
 
 
 def parameters_allowed(budget: Budget) -> float:
-    """Return the tightest limit on parameters; infinite if there is none."""
-    return _tightest(budget, {"parameters": 1, "bytes": 4})
+    """Return how many weights the limits allow in their precision; infinite if there are none."""
+    bytes_allowed = get_upper(budget, "bytes")
+    return min(get_upper(budget, "parameters"), bytes_allowed / get_precision(budget).weight_bytes)
 
 
-def _activations_allowed(budget: Budget) -> float:
-    """Return how many activations may be in memory at once; infinite if there is no limit."""
-    return _tightest(budget, {"ram_bytes": 4})
+def get_precision(budget: Budget) -> Precision:
+    """Return the precision for which a limit counts bytes."""
+    costs = (limit.cost for limit in budget.limits)
+    return next((c.precision for c in costs if isinstance(c, Bytes)), Precision.FLOAT32)
 
 
-def _tightest(budget: Budget, units: Mapping[str, int]) -> float:
-    """Return the tightest of the limits on costs in `units`, each divided by its unit."""
-    return min(
-        (
-            limit.upper / units[limit.cost.name]
-            for limit in budget.limits
-            if limit.cost.name in units
-        ),
-        default=inf,
-    )
+def get_upper(budget: Budget, name: str) -> float:
+    """Return the limit on a cost; infinite if there is none."""
+    return next((limit.upper for limit in budget.limits if limit.cost.name == name), inf)
 
 
 def _input_width(encoder: TableEncoder, cap: int) -> int:

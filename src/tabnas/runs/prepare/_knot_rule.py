@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import choose_knots, summarize_values
-from tabnas.runs.prepare._embedding_rule import parameters_allowed
+from tabnas.runs.prepare._embedding_rule import get_precision, get_upper
 from tabnas.space import Budget
 
 Knots = tuple[tuple[float, ...], ...]
@@ -17,6 +17,9 @@ KNOT_COUNTS = (32, 16, 8, 4)
 """The most knots of a feature: the first of these numbers that fits the limit and the rows."""
 MAX_KNOT_SHARE = 0.05
 """The share of a limit on parameters that one dimension of all embeddings may take."""
+MAX_BYTES_SHARE = 0.1
+"""The share of a limit on bytes, which counts the knots, too."""
+KNOT_BYTES = 4
 MIN_ROWS_PER_KNOT = 100
 """Training rows for each knot of a feature: with few rows, embeddings fit noise."""
 MAX_SUMMARY_ROWS = 250_000
@@ -52,7 +55,7 @@ class KnotRule:
         """
         if self.max_knots is not None:
             return self._knots(self.max_knots)
-        allowed = MAX_KNOT_SHARE * parameters_allowed(budget)
+        allowed = _max_knots(budget)
         knots = self._knots(KNOT_COUNTS[-1]) if self.is_requested else ()
         for count in KNOT_COUNTS:
             if count * MIN_ROWS_PER_KNOT <= self.rows:
@@ -63,3 +66,12 @@ class KnotRule:
 
     def _knots(self, max_knots: int) -> Knots:
         return tuple(choose_knots(summary, max_knots) for summary in self.summaries)
+
+
+def _max_knots(budget: Budget) -> float:
+    """Return how many knots all features together may have."""
+    bytes_per_knot = KNOT_BYTES + get_precision(budget).weight_bytes  # for one dimension
+    return min(
+        MAX_KNOT_SHARE * get_upper(budget, "parameters"),
+        MAX_BYTES_SHARE * get_upper(budget, "bytes") / bytes_per_knot,
+    )

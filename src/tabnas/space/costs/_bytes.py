@@ -44,13 +44,8 @@ class Bytes(ChainCost):
         return replace(self, precision=precision)
 
     def _weights(self, count: int, *, scales: int) -> int:
-        match self.precision:
-            case Precision.FLOAT32:
-                return FLOAT_BYTES * count
-            case Precision.FLOAT16:
-                return 2 * count
-            case Precision.INT8:
-                return count + FLOAT_BYTES * scales
+        scale_bytes = FLOAT_BYTES * scales if self.precision == Precision.INT8 else 0
+        return self.precision.weight_bytes * count + scale_bytes
 
     def _vector(self, length: int) -> int:
         return (2 if self.precision == Precision.FLOAT16 else FLOAT_BYTES) * length

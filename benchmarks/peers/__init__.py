@@ -1,0 +1,37 @@
+"""Methods that find a model within a limit on bytes, by name.
+
+Each is a function of a split of a table, of limits and of a seed, which returns a model for each
+limit that it can keep. A limit of None asks for a model without a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+from peers import boosted_trees, mlp, networks, pruned, pytabkit_models
+from peers._split import Fitted, Split, load_split
+
+Method = Callable[[Split, Sequence[int | None], int], Iterator[Fitted]]
+
+METHODS: dict[str, Method] = {
+    "tabnas": networks.fit,
+    "tabnas float32": partial(networks.fit, precision="float32"),
+    "equal widths": partial(networks.fit, precision="float32", teacher="none", is_searched=False),
+    "LightGBM": boosted_trees.fit,
+    "LightGBM file": boosted_trees.fit_files,
+    "MLP": mlp.fit,
+    "RealMLP": pytabkit_models.fit_realmlp,
+    "TabM": pytabkit_models.fit_tabm,
+    "pruned": pruned.fit,
+}
+
+# "tabnas" has all parts, and "tabnas float32" is the one without int8
+PARTS: dict[str, Method] = {
+    "without search": partial(networks.fit, is_searched=False),
+    "without embeddings": partial(networks.fit, numeric_dimensions=(0,)),
+    "without teacher": partial(networks.fit, teacher="none"),
+    "without averaging": partial(networks.fit, averaging=False),
+}
+
+__all__ = ["METHODS", "PARTS", "Fitted", "Method", "Split", "load_split"]

@@ -1,0 +1,97 @@
+"""One split of a table, which all methods share, and what a method returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tabnas.data import ClassTarget, Target, read_table
+from tabnas.model import score
+from tabnas.runs import LabelledTable, RunSettings, plan_run
+from tabnas.runs.prepare._prepared_data import PreparedData
+from tabnas.streams import stream
+
+MAX_ROWS = 50_000
+"""Of larger tables a random sample is used: some of the other methods are slow."""
+
+
+IDENTIFIERS = ("arch",)  # columns that name a row
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A model within a limit on bytes, or without one."""
+
+    limit: int | None  # bytes; None: without a limit
+    bytes: int
+    loss: float  # on test rows
+    seconds: float  # to find and train it
+    detail: str
+    rounding: float | None = None  # how much it changed the loss on validation rows
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The rows of a table for training, validation and test."""
+
+    labelled: LabelledTable
+    seed: int
+
+    @cached_property
+    def data(self) -> PreparedData:
+        settings = RunSettings(limits={"bytes": 10**9}, seed=self.seed, precision="float32")
+        data = plan_run(self.labelled, settings).data
+        return data if data.unlimited is None else data.unlimited
+
+    @property
+    def target(self) -> Target:
+        return self.data.target
+
+    @property
+    def classes(self) -> int:
+        """The number of classes; 0 for regression."""
+        return len(self.target.classes) if isinstance(self.target, ClassTarget) else 0
+
+    @property
+    def outputs(self) -> int:
+        """The outputs of a network: one for two classes."""
+        return self.classes if self.classes > 2 else 1
+
+    @property
+    def metric(self) -> str:
+        return "log_loss" if self.classes else "rmse"
+
+    def scaled_y(self, rows: Any) -> np.ndarray:
+        """Return class numbers, or values scaled to mean 0 and deviation 1."""
+        return self.target.scale_values(rows.y)
+
+    def loss(self, predicted: np.ndarray) -> float:
+        """Return the loss on test rows of probabilities [rows, classes], or values [rows]."""
+        return self._score(self.data.test, predicted)
+
+    def validation_loss(self, predicted: np.ndarray) -> float:
+        return self._score(self.data.validation, predicted)
+
+    def _score(self, rows: Any, predicted: np.ndarray) -> float:
+        return score(self.target, rows.y, predicted, rows.weight).metrics[self.metric].value
+
+    def probabilities(self, shares: np.ndarray, classes: np.ndarray | None = None) -> np.ndarray:
+        """Return probabilities of all classes that add up to 1, from those of some classes."""
+        full = np.zeros((len(shares), self.classes))
+        full[:, np.arange(self.classes) if classes is None else classes] = shares
+        return full / full.sum(axis=1, keepdims=True)
+
+
+@lru_cache(maxsize=1)
+def load_split(folder: Path, table: str, target: str, seed: int) -> Split:
+    """Read a table, sample it if it is large, and split it as a run with this seed does."""
+    rows = read_table(folder / f"{table}.parquet")
+    rows = rows.drop([name for name in IDENTIFIERS if name in rows])
+    if len(rows) > MAX_ROWS:
+        chosen = stream(0, f"sample of {table}").permutation(len(rows))[:MAX_ROWS]
+        rows = rows.take(np.sort(chosen))
+    return Split(LabelledTable.from_table(rows, target), seed)
