@@ -26,7 +26,7 @@ from tabnas.data import ClassTarget, Table, TableEncoder, choose_knots, summariz
 from tabnas.export import OnnxSession, export_c, export_onnx, onnx_inputs
 from tabnas.export.c._compiler import find_compiler
 from tabnas.export.c._row import make_fields, make_rows
-from tabnas.model import Model, network_task, round_network
+from tabnas.model import Model, make_network_spec, round_network
 from tabnas.nets import SGD, SuperNet
 from tabnas.paper import collect_provenance
 from tabnas.space import Architecture, Precision
@@ -97,9 +97,9 @@ def make_model(
     summaries = summarize_values(encoder.encode(table).numeric)
     knots = tuple(choose_knots(s, 16) for s in summaries) if dimension else ()
     dimensions = [4] * len(encoder.categories)
-    task = network_task(encoder, target, dimensions, knots)
+    spec = make_network_spec(encoder, target, dimensions, knots)
     architecture = Architecture(widths, dimension)
-    weights = SuperNet.standalone(architecture, task, optimizer=SGD()).weights()
+    weights = SuperNet.standalone(architecture, spec, optimizer=SGD()).weights()
     rounded = round_network(weights, precision)
     return Model(
         encoder=encoder,

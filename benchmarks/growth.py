@@ -26,7 +26,16 @@ from time import perf_counter, process_time
 import numpy as np
 
 from tabnas import Budget, FeasibleSet, SearchSpace
-from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, TrainingSettings, train
+from tabnas.nets import (
+    Adam,
+    Cosine,
+    Examples,
+    Inputs,
+    NetworkSpec,
+    SuperNet,
+    TrainingSettings,
+    train,
+)
 from tabnas.paper import collect_provenance
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search import Search, SearchSettings, select
@@ -63,11 +72,13 @@ def make_table(case: dict[str, int], rows: int, seed: int) -> Examples:
         numeric[begin:end] = rng.standard_normal((end - begin, case["columns"]), np.float32)
     signal = numeric[:, 0] * numeric[:, 1]
     if case["classes"] == 2:
-        task = Task(inputs=Inputs(numeric=case["columns"]), loss="logistic")
-        return Examples(task, numeric=numeric, target=(signal > 0).astype(np.float32))
-    task = Task(inputs=Inputs(numeric=case["columns"]), loss="softmax", outputs=case["classes"])
+        spec = NetworkSpec(inputs=Inputs(numeric=case["columns"]), loss="logistic")
+        return Examples(spec, numeric=numeric, target=(signal > 0).astype(np.float32))
+    spec = NetworkSpec(
+        inputs=Inputs(numeric=case["columns"]), loss="softmax", outputs=case["classes"]
+    )
     labels = np.minimum(np.abs(signal) * case["classes"] / 3, case["classes"] - 1)
-    return Examples(task, numeric=numeric, target=labels.astype(np.int32))
+    return Examples(spec, numeric=numeric, target=labels.astype(np.int32))
 
 
 def measure_case(case: dict[str, int]) -> dict[str, float]:
@@ -89,7 +100,7 @@ def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
     widest, count = case["width"], case["widths"]
     widths = sorted({max(1, round(widest * (k + 1) / count)) for k in range(count)})
     space = SearchSpace.uniform(
-        layers=case["layers"], widths=widths, inputs=case["columns"], outputs=training.task.outputs
+        layers=case["layers"], widths=widths, inputs=case["columns"], outputs=training.spec.outputs
     )
     most = COSTS["parameters"](space, space.architecture([len(c) - 1 for c in space.layers]))
     feasible = FeasibleSet(space, Budget(parameters=int(most / 2)))
@@ -110,7 +121,7 @@ def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
     searched = clock() - began
     largest = feasible.most_expensive()
     began = clock()
-    net = SuperNet.standalone(largest, training.task, optimizer=settings.optimizer)
+    net = SuperNet.standalone(largest, training.spec, optimizer=settings.optimizer)
     how = TrainingSettings(epochs=1, batch_size=BATCH, schedule=settings.schedule)
     train(net, largest, training, how)
     return {

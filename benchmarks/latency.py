@@ -32,14 +32,14 @@ from tabnas.latency._onnx_calls import network_call
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.runs.plan._latency import make_untrained_model
-from tabnas.space import MEASURED_COSTS, Architecture
+from tabnas.space import LATENCY_COSTS, Architecture
 from tabnas.streams import stream
 
 TABLES = {"adult": "income", "california_housing": "MedHouseVal"}
 SHIPPED = ("breast_cancer",)
 NETWORKS = 40  # of each kind
 MAX_ROWS = 20_000
-CALLS = {rows: name for name, rows in MEASURED_COSTS.items()}
+CALLS = {rows: name for name, rows in LATENCY_COSTS.items()}
 DIMENSIONS = (1, 2, 4, 8)  # of numeric embeddings
 ROOM_US = (3, 5, 8, 15)  # of a limit on single rows, beyond the overhead of the table
 
@@ -120,7 +120,7 @@ def measure_files(
     prepared, latency = run.data, run.plan.latency
     assert latency is not None
     cost, space = latency.costs[CALLS[rows]], run.plan.feasible.space
-    shapes = random_shapes("benchmark files", prepared.task.inputs.width, prepared.task.outputs)
+    shapes = random_shapes("benchmark files", prepared.spec.inputs.width, prepared.spec.outputs)
     architectures = [
         Architecture(shape.architecture.widths, dimensions[k % len(dimensions)])
         for k, shape in enumerate(shapes)

@@ -42,8 +42,8 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
         "loss": finished.scores["network"].metrics[metric].value,
         "architecture": str(finished.model.architecture),
         "parameters": finished.model.costs["parameters"],
-        "knots": sum(map(len, run.data.task.inputs.knots)),
-        "columns": len(run.data.task.inputs.embedded),
+        "knots": sum(map(len, run.data.spec.inputs.knots)),
+        "columns": len(run.data.spec.inputs.embedded),
         "candidates": [
             {
                 "architecture": str(candidate.architecture),

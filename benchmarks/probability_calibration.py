@@ -57,7 +57,7 @@ def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
     run = plan_run(LabelledTable.from_table(table, target), settings)
     finished = run.execute()
     test, temperature = run.data.test, finished.chosen.temperature
-    net = SuperNet.standalone(finished.model.architecture, run.data.task)
+    net = SuperNet.standalone(finished.model.architecture, run.data.spec)
     net.load_weights(finished.model.weights)
     logits = net.logits(finished.model.architecture, test.examples)
     result: dict[str, float | str | int] = {

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from _shared import write_results
 
-from tabnas.nets import Adam, Embedding, Examples, Inputs, SuperNet, Task
+from tabnas.nets import Adam, Embedding, Examples, Inputs, NetworkSpec, SuperNet
 from tabnas.paper import collect_provenance
 from tabnas.space import SearchSpace
 
@@ -37,36 +37,36 @@ class Shape:
     """A table and its training."""
 
     name: str
-    task: Task
+    spec: NetworkSpec
     batch: int  # rows of each worker
 
     def examples(self) -> Examples:
         rng = np.random.default_rng(0)
         rows = BATCHES * self.batch
-        tables = self.task.inputs.embeddings
+        tables = self.spec.inputs.embeddings
         categories = [rng.integers(0, table.categories, rows) for table in tables]
         return Examples(
-            self.task,
-            numeric=rng.normal(size=(rows, self.task.inputs.numeric)),
+            self.spec,
+            numeric=rng.normal(size=(rows, self.spec.inputs.numeric)),
             categorical=np.stack(categories, axis=1) if tables else None,
-            target=rng.integers(0, max(self.task.outputs, 2), rows),
+            target=rng.integers(0, max(self.spec.outputs, 2), rows),
         )
 
 
 SHAPES = [
     Shape(
         name="Letter, 16 numbers, 26 classes",
-        task=Task(inputs=Inputs(numeric=16), loss="softmax", outputs=26),
+        spec=NetworkSpec(inputs=Inputs(numeric=16), loss="softmax", outputs=26),
         batch=128,
     ),
     Shape(
         name="Letter, batches of 2,048",
-        task=Task(inputs=Inputs(numeric=16), loss="softmax", outputs=26),
+        spec=NetworkSpec(inputs=Inputs(numeric=16), loss="softmax", outputs=26),
         batch=2048,
     ),
     Shape(
         name="Criteo, 13 numbers, 26 tables of 100,000 x 16",
-        task=Task(
+        spec=NetworkSpec(
             inputs=Inputs(
                 numeric=13, embeddings=[Embedding(categories=100_000, dimension=16)] * 26
             ),
@@ -79,9 +79,9 @@ SHAPES = [
 
 def step_us(shape: Shape, engine: str) -> float:
     """Microseconds of a step by two children, both near the widest of a space of three layers."""
-    ends = {"inputs": shape.task.inputs.width, "outputs": shape.task.outputs}
+    ends = {"inputs": shape.spec.inputs.width, "outputs": shape.spec.outputs}
     space = SearchSpace.uniform(layers=3, widths=WIDTHS, **ends)
-    net = SuperNet(space, shape.task, optimizer=Adam(), engine=engine, workers=2)
+    net = SuperNet(space, shape.spec, optimizer=Adam(), engine=engine, workers=2)
     examples, children = shape.examples(), [[5, 4, 3], [4, 5, 4]]
     order = np.random.default_rng(1).permutation(len(examples))
     rows = [np.array_split(order, BATCHES)[i] for i in range(BATCHES)]

@@ -25,8 +25,8 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     SuperNet,
-    Task,
     TrainingSettings,
     train,
 )
@@ -77,17 +77,17 @@ def test_loss(folder: Path, name: str, scaling: str, seed: int) -> float:
     split = split_random(len(table), Shares(), rng)
     encoder, numeric, categorical = arrays(table, split.train, scaling)
     embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.categories]
-    task = Task(
+    spec = NetworkSpec(
         inputs=Inputs(numeric=numeric.shape[1], embeddings=embeddings),
         loss=LOSSES[target.task],
         outputs=target.outputs,
     )
 
     def part(rows):
-        return Examples(task, numeric=numeric[rows], categorical=categorical[rows], target=y[rows])
+        return Examples(spec, numeric=numeric[rows], categorical=categorical[rows], target=y[rows])
 
     child = Architecture((64, 64, 32))
-    net = SuperNet.standalone(child, task, optimizer=Adam(), seed=seed)
+    net = SuperNet.standalone(child, spec, optimizer=Adam(), seed=seed)
     training = TrainingSettings(
         epochs=40,
         batch_size=128,

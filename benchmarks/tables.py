@@ -59,7 +59,7 @@ def fit_mlp(run, parameters: int):
         encode_inputs(prepared, part, parameters)
         for part in (prepared.train_and_validation, prepared.test)
     )
-    outputs = prepared.task.outputs
+    outputs = prepared.spec.outputs
     width = max(1, int((parameters - outputs) / (train.shape[1] + 1 + outputs)))
     classes = isinstance(prepared.target, ClassTarget)
     kind = MLPClassifier if classes else MLPRegressor

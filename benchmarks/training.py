@@ -26,8 +26,8 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     SuperNet,
-    Task,
     TrainingSettings,
     train,
 )
@@ -89,11 +89,11 @@ def load(folder: Path, name: str, seed: int):
     encoded = encoder.encode(table)
     embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.categories]
     inputs = Inputs(numeric=encoded.numeric.shape[1], embeddings=embeddings)
-    task = Task(inputs=inputs, loss=LOSSES[fitted.task], outputs=fitted.outputs)
+    spec = NetworkSpec(inputs=inputs, loss=LOSSES[fitted.task], outputs=fitted.outputs)
 
     def part(rows):
         some = encoded.take(rows)
-        return Examples(task, numeric=some.numeric, categorical=some.categorical, target=y[rows])
+        return Examples(spec, numeric=some.numeric, categorical=some.categorical, target=y[rows])
 
     return part(split.train), part(split.validation), part(split.test)
 
@@ -102,7 +102,7 @@ def test_loss(parts, child: Architecture, setting, seed: int) -> dict[str, float
     """The loss on the test part of one network, infinite if its training breaks down."""
     (optimizer, rate), batch, epochs = setting
     training, validation, test = parts
-    net = SuperNet.standalone(child, training.task, optimizer=optimizer, seed=seed)
+    net = SuperNet.standalone(child, training.spec, optimizer=optimizer, seed=seed)
     plan = TrainingSettings(epochs=epochs, batch_size=batch, schedule=Cosine(rate), seed=seed)
     began = time.perf_counter()
     try:

@@ -212,9 +212,9 @@ class FakeMachine:
         return [self.adjust(model, self.predicted_us(model, rows)) for model in models]
 
     def predicted_us(self, model: Model, rows: int = 1) -> float:
-        inputs, dimension = model.task.inputs, model.architecture.dimension
+        inputs, dimension = model.spec.inputs, model.architecture.dimension
         columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
-        shape = NetworkShape(inputs.width, model.architecture, model.task.outputs, columns)
+        shape = NetworkShape(inputs.width, model.architecture, model.spec.outputs, columns)
         embedding_us = EMBEDDINGS[rows].predict_us(columns, knots, dimension)
         layers_us = TERMS[rows].predict_us(shape) - TERMS[rows].call_us
         return layers_us + embedding_us + OVERHEAD[rows]

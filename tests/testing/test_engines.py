@@ -18,10 +18,10 @@ from tabnas.nets import (
     Examples,
     Inputs,
     Loss,
+    NetworkSpec,
     RowIndex,
     State,
     SuperNet,
-    Task,
     TopClasses,
 )
 from tabnas.space import Architecture
@@ -87,7 +87,7 @@ class _Weightless(ReferenceEngine):
 
     def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         arrays = {"numeric": examples.numeric, "categorical": examples.categorical}
-        return super().loss(child, Examples(examples.task, target=examples.target, **arrays), rows)
+        return super().loss(child, Examples(examples.spec, target=examples.target, **arrays), rows)
 
 
 def _with_target(examples: Examples, target: Any) -> Examples:
@@ -96,14 +96,14 @@ def _with_target(examples: Examples, target: Any) -> Examples:
         "categorical": examples.categorical,
         "weight": examples.weight,
     }
-    return Examples(examples.task, target=target, **arrays)
+    return Examples(examples.spec, target=target, **arrays)
 
 
 class _Hardens(ReferenceEngine):
     """Learns only the most probable class."""
 
     def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
-        if not len(examples.labels) and examples.task.loss is Loss.SOFTMAX:
+        if not len(examples.labels) and examples.spec.loss is Loss.SOFTMAX:
             examples = _with_target(examples, examples.values.argmax(axis=1))
         return super().loss(child, examples, rows)
 
@@ -113,7 +113,7 @@ class _ForgetsRepeatedClasses(ReferenceEngine):
 
     def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         if isinstance(examples.target, TopClasses):
-            probabilities = np.zeros((len(examples), examples.task.outputs))
+            probabilities = np.zeros((len(examples), examples.spec.outputs))
             for k in range(examples.labels.shape[1]):
                 at = np.arange(len(examples)), examples.labels[:, k]
                 probabilities[at] = examples.values[:, k]
@@ -261,9 +261,9 @@ def test_the_suite_finds_what_is_broken(engine: EngineFactory, complaint: str) -
 def test_a_custom_engine_has_a_name_once_it_is_registered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    task = Task(inputs=Inputs(numeric=2), loss="logistic")
+    spec = NetworkSpec(inputs=Inputs(numeric=2), loss="logistic")
     with pytest.raises(TabNASError, match="unknown engine 'plain'"):
-        SuperNet.standalone("4", task, engine="plain")
+        SuperNet.standalone("4", spec, engine="plain")
     monkeypatch.setitem(ENGINES, "plain", ReferenceEngine)
-    net = SuperNet.standalone("4", task, engine="plain")
-    assert net.loss(Architecture((4,)), Examples(task, numeric=[[0.0, 1.0]], target=[1])) > 0
+    net = SuperNet.standalone("4", spec, engine="plain")
+    assert net.loss(Architecture((4,)), Examples(spec, numeric=[[0.0, 1.0]], target=[1])) > 0

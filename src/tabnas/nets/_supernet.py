@@ -16,9 +16,9 @@ from tabnas.nets._engines import EngineFactory, get_engine_factory
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._initialization import init_weights
+from tabnas.nets._network_spec import NetworkSpec
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
-from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
 from tabnas.states import read_counts, read_floats
 from tabnas.types import IntArray
@@ -37,9 +37,9 @@ class SuperNet:
     slice without a step, or an array of row numbers.
 
     >>> from tabnas.nets import Inputs
-    >>> task = Task(inputs=Inputs(numeric=2), loss="logistic")
-    >>> net = SuperNet(SearchSpace([[2, 4], [0, 4]], inputs=2, outputs=1), task, seed=1)
-    >>> examples = Examples(task, numeric=[[0.0, 1.0], [1.0, 0.0]], target=[0, 1])
+    >>> spec = NetworkSpec(inputs=Inputs(numeric=2), loss="logistic")
+    >>> net = SuperNet(SearchSpace([[2, 4], [0, 4]], inputs=2, outputs=1), spec, seed=1)
+    >>> examples = Examples(spec, numeric=[[0.0, 1.0], [1.0, 0.0]], target=[0, 1])
     >>> child = Architecture((4,))
     >>> before = net.loss(child, examples)
     >>> for _ in range(20):
@@ -51,7 +51,7 @@ class SuperNet:
     def __init__(
         self,
         space: SearchSpace,
-        task: Task,
+        spec: NetworkSpec,
         *,
         optimizer: Optimizer | None = None,
         seed: int = 0,
@@ -79,36 +79,38 @@ class SuperNet:
             For the torch engine, for example "cuda".
         """
         self.space = space
-        self.task = task
+        self.spec = spec
         self.optimizer = Adam() if optimizer is None else optimizer
         self._lock = Lock()  # an engine has one workspace
         self._engine_settings = {"engine": engine, "device": device}
         self.workers = check_int("workers", workers, minimum=1)
         self.steps = 0  # training steps taken so far
-        self._shape = SuperNetShape(space, task)
+        self._shape = SuperNetShape(space, spec)
         self._children: dict[tuple[int, ...], Child] = {}
         weights = init_weights(self._shape, check_int("seed", seed, minimum=0))
         factory = get_engine_factory(engine)
         self._engine = factory(self._shape, self.optimizer, weights, workers=workers, device=device)
 
     @classmethod
-    def standalone(cls, architecture: Architecture | str, task: Task, **settings: Any) -> SuperNet:
+    def standalone(
+        cls, architecture: Architecture | str, spec: NetworkSpec, **settings: Any
+    ) -> SuperNet:
         """Return a network of one architecture; `settings` are those of the SuperNet."""
         if isinstance(architecture, str):
             architecture = Architecture.parse(architecture)
         dimension = architecture.dimension
-        if dimension and not task.inputs.embedded:
+        if dimension and not spec.inputs.embedded:
             raise TabNASError(
-                f"{architecture} has numeric embeddings, so the inputs of its task must have "
-                "knots, got none; pass Inputs(knots=...)"
+                f"{architecture} has numeric embeddings, so the inputs of its network spec must "
+                "have knots, got none; pass Inputs(knots=...)"
             )
         space = SearchSpace(
             [[width] for width in architecture.widths or (ABSENT,)],
-            inputs=task.inputs.width,
-            outputs=task.outputs,
-            numeric_embeddings=task.inputs.numeric_embeddings([dimension]) if dimension else None,
+            inputs=spec.inputs.width,
+            outputs=spec.outputs,
+            numeric_embeddings=spec.inputs.numeric_embeddings([dimension]) if dimension else None,
         )
-        return cls(space, task, **settings)
+        return cls(space, spec, **settings)
 
     # -- training --------------------------------------------------------------------------------
 
@@ -278,7 +280,7 @@ class SuperNet:
             return {"steps": np.array(self.steps, np.int64), **self._engine.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Load the state of a network with the same space, task and kind of optimizer."""
+        """Load the state of a network with the same space, spec and kind of optimizer."""
         current = self.state_dict()
         _check_names("state", state, {name: array.shape for name, array in current.items()})
         # the kernels use step counts as indices, so one out of range would read other memory
@@ -294,14 +296,14 @@ class SuperNet:
 
     def with_weights(self, weights: Mapping[str, ArrayLike]) -> SuperNet:
         """Return a network of the same space and engine with other weights, for evaluation."""
-        net = SuperNet(self.space, self.task, optimizer=SGD(), **self._engine_settings)  # type: ignore[arg-type]
+        net = SuperNet(self.space, self.spec, optimizer=SGD(), **self._engine_settings)  # type: ignore[arg-type]
         net.load_weights(weights)
         return net
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the network as its settings and state."""
         settings = {"optimizer": self.optimizer, "workers": self.workers, **self._engine_settings}
-        return _rebuild, (self.space, self.task, settings, self.state_dict())
+        return _rebuild, (self.space, self.spec, settings, self.state_dict())
 
     # -- checks ----------------------------------------------------------------------------------
 
@@ -326,16 +328,18 @@ class SuperNet:
         return resolved
 
     def _check_examples(self, examples: Examples, *, target: bool) -> None:
-        if examples.task is not self.task and examples.task != self.task:
+        if examples.spec is not self.spec and examples.spec != self.spec:
             raise TabNASError(
-                f"examples must have the task of the network, {self.task}, got {examples.task}"
+                f"examples must have the spec of the network, {self.spec}, got {examples.spec}"
             )
         if target and not examples.has_target:
             raise TabNASError("examples must have targets, got none")
 
 
-def _rebuild(space: SearchSpace, task: Task, settings: dict[str, Any], state: State) -> SuperNet:
-    net = SuperNet(space, task, **settings)
+def _rebuild(
+    space: SearchSpace, spec: NetworkSpec, settings: dict[str, Any], state: State
+) -> SuperNet:
+    net = SuperNet(space, spec, **settings)
     net.load_state_dict(state)
     return net
 

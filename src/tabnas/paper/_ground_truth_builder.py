@@ -120,7 +120,7 @@ def _train(name: str, data: Path | None, job: Job) -> Row:
     run = _plan_run(name, data)
     parts, plan = run.data, run.plan
     start = process_time()
-    net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer, seed=seed)
+    net = SuperNet.standalone(architecture, parts.spec, optimizer=plan.optimizer, seed=seed)
     result = train(
         net,
         architecture,

@@ -230,7 +230,7 @@ def build_model(weights: Weights, chosen: Candidate, data: PreparedData, plan: P
         target=data.target,
         architecture=chosen.architecture,
         dimensions=data.dimensions,
-        knots=data.task.inputs.knots,
+        knots=data.spec.inputs.knots,
         precision=chosen.precision,
         weights=weights,
         limits=limits,

@@ -18,7 +18,7 @@ from tabnas.runs._context import RunContext
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs._progress import PhaseProgress, Progress, ProgressCallback
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
-from tabnas.runs.plan._teacher_plan import TeacherPlan, teacher_task
+from tabnas.runs.plan._teacher_plan import TeacherPlan, make_teacher_spec
 from tabnas.runs.prepare._folds import assign_development_folds, assign_training_folds
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.states import read_floats
@@ -100,7 +100,7 @@ def _record_ready_answers(
             )
     n = len(rows.y) if run.plan.folds else data.train_rows
     loss = mean_loss(
-        rows.task.loss,
+        rows.spec.loss,
         answers[:n],
         rows.target.scale_values(rows.y[:n]),
         None if rows.weight is None else rows.weight[:n],
@@ -128,7 +128,7 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
     return TeacherRows(
         encoder=unlimited.encoder,
         target=unlimited.target,
-        task=teacher_task(data),
+        spec=make_teacher_spec(data),
         encoded=EncodedTable(
             np.concatenate([part.numeric for part in parts]),
             np.concatenate([part.categorical for part in parts]),
@@ -237,7 +237,7 @@ def _step_name(teacher: str, fit: Fit) -> str:
 def _read_answers(
     checkpoint: StepCheckpoint, step: str, name: str, rows: TeacherRows, fit: Fit
 ) -> Float32Array:
-    shape = (len(fit.answered), rows.task.outputs)
+    shape = (len(fit.answered), rows.spec.outputs)
     return read_floats(checkpoint.arrays(step), name, shape, dtype=np.float32)
 
 
@@ -251,7 +251,7 @@ def _combine(
     """Return the blended answers as arrays of a checkpoint, and the share of each teacher."""
     if not models:
         return {}, []
-    loss, n = rows.task.loss, len(rows.y)
+    loss, n = rows.spec.loss, len(rows.y)
     y = rows.target.scale_values(rows.y)
     weight: FloatArray | None = rows.weight
 
@@ -294,7 +294,7 @@ def _load(
             return None, ()
 
         def read(name: str) -> Float32Array:
-            shape = (end, data.task.outputs)
+            shape = (end, data.spec.outputs)
             array = read_floats(checkpoint.arrays(STEP), name, shape, dtype=np.float32)
             clipped: Float32Array = np.clip(array, low, high)
             return clipped

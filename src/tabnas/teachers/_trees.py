@@ -65,11 +65,11 @@ class BoostedTreesTeacher:
             [matrix(answered)],
             validation=labelled(stopping),
             seed=seed,
-            max_iterations=max_iterations(rows.task.outputs),
+            max_iterations=max_iterations(rows.spec.outputs),
         )
         (answers,) = trees.predictions
         if not isinstance(rows.target, ClassTarget):
             answers = np.asarray(rows.target.scale_values(answers))[:, None]
-        elif rows.task.loss is Loss.LOGISTIC:
+        elif rows.spec.loss is Loss.LOGISTIC:
             answers = answers[:, 1:]
         return np.ascontiguousarray(answers, np.float32)

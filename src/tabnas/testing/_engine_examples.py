@@ -14,9 +14,9 @@ from tabnas.nets import (
     Examples,
     Inputs,
     Loss,
+    NetworkSpec,
     Optimizer,
     SuperNet,
-    Task,
     mix_targets,
     top_classes,
 )
@@ -54,22 +54,22 @@ class NetworkFactory:
 
     def build(
         self,
-        task: Task,
+        spec: NetworkSpec,
         *,
         optimizer: Optimizer | None = None,
         workers: int = 1,
         reference: bool = False,
     ) -> SuperNet:
         """Return a new network of the space that all checks share."""
-        embeddings = task.inputs.numeric_embeddings(self.dimensions) if self.dimensions else None
+        embeddings = spec.inputs.numeric_embeddings(self.dimensions) if self.dimensions else None
         return SuperNet(
             SearchSpace(
                 CANDIDATES,
-                inputs=task.inputs.width,
-                outputs=task.outputs,
+                inputs=spec.inputs.width,
+                outputs=spec.outputs,
                 numeric_embeddings=embeddings,
             ),
-            task,
+            spec,
             optimizer=optimizer,
             workers=workers,
             seed=1,
@@ -78,31 +78,31 @@ class NetworkFactory:
         )
 
 
-def make_task(loss: Loss) -> Task:
-    """Return a task with three numeric columns, two of which have knots, and two embeddings."""
+def make_spec(loss: Loss) -> NetworkSpec:
+    """Return a spec with three numeric columns, two of which have knots, and two embeddings."""
     tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
     outputs = {Loss.LOGISTIC: 1, Loss.SOFTMAX: 5, Loss.SQUARED_ERROR: 2}[loss]
     inputs = Inputs(numeric=len(KNOTS), embeddings=tables, knots=KNOTS)
-    return Task(inputs=inputs, loss=loss, outputs=outputs)
+    return NetworkSpec(inputs=inputs, loss=loss, outputs=outputs)
 
 
-def make_examples(task: Task, *, size: float = 1.0, weight: Any = None) -> Examples:
+def make_examples(spec: NetworkSpec, *, size: float = 1.0, weight: Any = None) -> Examples:
     """Return random rows; regression targets are about as large as `size`.
 
     Some values of columns with knots lie exactly on a knot, some outside of all.
     """
     rng = np.random.default_rng(0)
-    target: NDArray[Any] = rng.integers(max(2, task.outputs), size=ROWS)
-    if task.loss is Loss.SQUARED_ERROR:
-        target = size * rng.normal(size=(ROWS, task.outputs))
-    numeric = rng.normal(size=(ROWS, task.inputs.numeric))
-    for column in task.inputs.embedded:
-        knots = task.inputs.knots[column]
+    target: NDArray[Any] = rng.integers(max(2, spec.outputs), size=ROWS)
+    if spec.loss is Loss.SQUARED_ERROR:
+        target = size * rng.normal(size=(ROWS, spec.outputs))
+    numeric = rng.normal(size=(ROWS, spec.inputs.numeric))
+    for column in spec.inputs.embedded:
+        knots = spec.inputs.knots[column]
         special = [knots[0] - 1.0, *knots, knots[-1] + 1.0]
         numeric[: ROWS // 2, column] = rng.choice(special, size=ROWS // 2)
-    categories = [embedding.categories for embedding in task.inputs.embeddings]
+    categories = [embedding.categories for embedding in spec.inputs.embeddings]
     return Examples(
-        task,
+        spec,
         numeric=numeric,
         categorical=rng.integers(categories, size=(ROWS, len(categories))),
         target=target,
@@ -115,14 +115,14 @@ def make_soft_examples() -> dict[str, Examples]:
 
     The first row is sure of its class. Some top classes are repeated in a row.
     """
-    task, rng = make_task(Loss.SOFTMAX), np.random.default_rng(1)
-    hard, labels = make_examples(task), rng.integers(task.outputs, size=ROWS)
-    answers = rng.dirichlet(np.ones(task.outputs), ROWS)
-    answers[0] = np.eye(task.outputs)[labels[0]]
+    spec, rng = make_spec(Loss.SOFTMAX), np.random.default_rng(1)
+    hard, labels = make_examples(spec), rng.integers(spec.outputs, size=ROWS)
+    answers = rng.dirichlet(np.ones(spec.outputs), ROWS)
+    answers[0] = np.eye(spec.outputs)[labels[0]]
     targets = {
-        "class probabilities": mix_targets(task, labels, answers, 0.7),
-        "three top classes": mix_targets(task, labels, top_classes(answers, 2), 0.7),
+        "class probabilities": mix_targets(spec, labels, answers, 0.7),
+        "three top classes": mix_targets(spec, labels, top_classes(answers, 2), 0.7),
         "one top class": top_classes(answers, 1),
     }
     inputs = {"numeric": hard.numeric, "categorical": hard.categorical, "weight": hard.weight}
-    return {form: Examples(task, target=target, **inputs) for form, target in targets.items()}
+    return {form: Examples(spec, target=target, **inputs) for form, target in targets.items()}

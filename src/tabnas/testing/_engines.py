@@ -32,7 +32,7 @@ from tabnas.testing._engine_examples import (
     NetworkFactory,
     make_examples,
     make_soft_examples,
-    make_task,
+    make_spec,
 )
 
 OPTIMIZERS = (
@@ -58,28 +58,28 @@ def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
     check_isolation(networks)
     check_row_weights(networks)
     for loss in Loss:
-        check_outputs(networks, make_examples(make_task(loss)), f"the {loss} loss")
+        check_outputs(networks, make_examples(make_spec(loss)), f"the {loss} loss")
     for form, examples in make_soft_examples().items():
         check_outputs(networks, examples, f"the softmax loss of {form}")
     for optimizer in OPTIMIZERS:
         check_untouched_weights(networks, optimizer)
         check_non_finite_steps(networks, optimizer)
-        check_steps(networks, optimizer, make_examples(make_task(Loss.SOFTMAX)))
+        check_steps(networks, optimizer, make_examples(make_spec(Loss.SOFTMAX)))
     for examples in make_soft_examples().values():
         check_steps(networks, OPTIMIZERS[-1], examples)
     check_stretches(networks)
     check_states(networks)
     check_weight_buffers(networks)
     without_numeric_embeddings = replace(networks, dimensions=())
-    examples = make_examples(make_task(Loss.SOFTMAX))
+    examples = make_examples(make_spec(Loss.SOFTMAX))
     check_outputs(without_numeric_embeddings, examples, "the softmax loss")
     check_steps(without_numeric_embeddings, OPTIMIZERS[-1], examples)
 
 
 def check_outputs(networks: NetworkFactory, examples: Examples, loss: str) -> None:
     """Check outputs, losses and gradients, and that computing them changes no state."""
-    task = examples.task
-    ours, theirs = networks.build(task), networks.build(task, reference=True)
+    spec = examples.spec
+    ours, theirs = networks.build(spec), networks.build(spec, reference=True)
     before = copy_arrays(ours.state_dict())
     for child in networks.children:
         for rows in (slice(None), slice(4, 5), np.array([7, 7, 3])):
@@ -97,9 +97,9 @@ def check_outputs(networks: NetworkFactory, examples: Examples, loss: str) -> No
 
 def check_steps(networks: NetworkFactory, optimizer: Optimizer, examples: Examples) -> None:
     """Check weights, moments and step counts after some steps."""
-    task = examples.task
-    ours, again = (networks.build(task, optimizer=optimizer, workers=3) for _ in range(2))
-    theirs = networks.build(task, optimizer=optimizer, workers=3, reference=True)
+    spec = examples.spec
+    ours, again = (networks.build(spec, optimizer=optimizer, workers=3) for _ in range(2))
+    theirs = networks.build(spec, optimizer=optimizer, workers=3, reference=True)
     rng = np.random.default_rng(0)
     for step in range(11):
         picked = rng.integers(len(networks.children), size=1 + step % 3)
@@ -123,12 +123,12 @@ def check_steps(networks: NetworkFactory, optimizer: Optimizer, examples: Exampl
 
 def check_stretches(networks: NetworkFactory) -> None:
     """Check that steps in one call are those of one call each, up to one that is not finite."""
-    task = make_task(Loss.SQUARED_ERROR)
-    examples, rng = make_examples(task), np.random.default_rng(0)
+    spec = make_spec(Loss.SQUARED_ERROR)
+    examples, rng = make_examples(spec), np.random.default_rng(0)
     target = np.array(examples.target)
     target[-1] = 1e25
-    bad = Examples(task, numeric=examples.numeric, categorical=examples.categorical, target=target)
-    together, single = (networks.build(task) for _ in range(2))
+    bad = Examples(spec, numeric=examples.numeric, categorical=examples.categorical, target=target)
+    together, single = (networks.build(spec) for _ in range(2))
     rows: list[RowIndex] = [
         slice(3, 9),
         *(rng.integers(ROWS - 1, size=1 + i) for i in range(5)),
@@ -160,10 +160,10 @@ def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> N
 
     It uses the weights of the child, the categories of its rows, and the knots around its values.
     """
-    task = make_task(Loss.SOFTMAX)
-    examples = make_examples(task)
-    net, rows = networks.build(task, optimizer=optimizer), np.array([0, 1])
-    read = read_between_knots(task.inputs, examples.numeric[rows]).any(axis=(0, 1))
+    spec = make_spec(Loss.SOFTMAX)
+    examples = make_examples(spec)
+    net, rows = networks.build(spec, optimizer=optimizer), np.array([0, 1])
+    read = read_between_knots(spec.inputs, examples.numeric[rows]).any(axis=(0, 1))
     assert not read.all()
     net.train_step(networks.children[-1], examples, slice(None), 0.01)  # moments above 0 everywhere
     for child in map(Architecture.parse, ("d3-20-16-9", "3-5", "d1-3-5")):
@@ -194,22 +194,22 @@ def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> No
 
     Large gradients that fit into float32 must be applied.
     """
-    task = make_task(Loss.SQUARED_ERROR)
+    spec = make_spec(Loss.SQUARED_ERROR)
     children, halves = (
         [Architecture((20,)), networks.children[-1]],
         [slice(0, ROWS // 2), slice(ROWS // 2, ROWS)],
     )
-    net = networks.build(task, optimizer=optimizer, workers=2)
-    net.train_step_workers(children, make_examples(task), halves, 0.01)
+    net = networks.build(spec, optimizer=optimizer, workers=2)
+    net.train_step_workers(children, make_examples(spec), halves, 0.01)
     before = copy_arrays(net.state_dict())
     for size in (1e25, 8e18):  # infinite squares; then gradients that are too large
-        bad = make_examples(task, size=size)
+        bad = make_examples(spec, size=size)
         for child in networks.children:
             assert_raises(NonFiniteLossError, net.train_step, child, bad, slice(0, ROWS), 0.01)
             assert_raises(TabNASError, net.gradients, child, bad)
         assert_raises(NonFiniteLossError, net.train_step_workers, children, bad, halves, 0.01)
     assert_identical(before, net.state_dict(), "a step that is not finite must move nothing")
-    large = make_examples(task, size=1e12)
+    large = make_examples(spec, size=1e12)
     net.train_step(Architecture((20,), dimension=3), large, slice(0, ROWS), 1e-9)
     finite = all(np.isfinite(array).all() for array in net.state_dict().values())
     assert finite, "a large gradient that float32 can hold must leave finite numbers"
@@ -217,10 +217,10 @@ def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> No
 
 def check_states(networks: NetworkFactory) -> None:
     """Check that a state is a copy, and that training continues the same after loading it."""
-    task = make_task(Loss.LOGISTIC)
-    examples = make_examples(task)
-    net, copy = networks.build(task), networks.build(task)
-    reference = networks.build(task, reference=True)
+    spec = make_spec(Loss.LOGISTIC)
+    examples = make_examples(spec)
+    net, copy = networks.build(spec), networks.build(spec)
+    reference = networks.build(spec, reference=True)
     net.train_step(networks.children[-1], examples, slice(0, 9), 0.01)
     saved = net.state_dict()
     expected = copy_arrays(saved)
@@ -243,9 +243,9 @@ def check_states(networks: NetworkFactory) -> None:
 
 def check_weight_buffers(networks: NetworkFactory) -> None:
     """Check that buffers hold all weights, element by element, and that loading changes no more."""
-    task = make_task(Loss.LOGISTIC)
-    examples = make_examples(task)
-    net = networks.build(task)
+    spec = make_spec(Loss.LOGISTIC)
+    examples = make_examples(spec)
+    net = networks.build(spec)
     earlier = [np.array(buffer) for buffer in net.weight_buffers()]
     weights = net.weights()
     net.train_step(networks.children[-1], examples, slice(0, 9), 0.01)
@@ -266,10 +266,10 @@ def check_weight_buffers(networks: NetworkFactory) -> None:
 
 def check_isolation(networks: NetworkFactory) -> None:
     """Check that weights of wider children, even NaN, do not affect a narrow child."""
-    task = make_task(Loss.SOFTMAX)
-    examples = make_examples(task)
+    spec = make_spec(Loss.SOFTMAX)
+    examples = make_examples(spec)
     for child in map(Architecture.parse, ("8-5", "d1-8-5")):
-        net = networks.build(task)
+        net = networks.build(spec)
         clean = net.logits(child, examples), net.gradients(child, examples)
         weights = {name: np.full_like(array, np.nan) for name, array in net.weights().items()}
         for name, inside in net.child_weights(child).items():
@@ -283,13 +283,13 @@ def check_isolation(networks: NetworkFactory) -> None:
 
 def check_row_weights(networks: NetworkFactory) -> None:
     """Check that only the ratios of row weights matter, and that the default weights are equal."""
-    task = make_task(Loss.LOGISTIC)
-    net, child = networks.build(task), Architecture((8, 5), dimension=1)
-    plain = make_examples(task, weight=np.ones(ROWS))
+    spec = make_spec(Loss.LOGISTIC)
+    net, child = networks.build(spec), Architecture((8, 5), dimension=1)
+    plain = make_examples(spec, weight=np.ones(ROWS))
     none = Examples(
-        task, numeric=plain.numeric, categorical=plain.categorical, target=plain.values[:, 0]
+        spec, numeric=plain.numeric, categorical=plain.categorical, target=plain.values[:, 0]
     )
-    for other in (none, *(make_examples(task, weight=np.full(ROWS, w)) for w in (1e-44, 3e38))):
+    for other in (none, *(make_examples(spec, weight=np.full(ROWS, w)) for w in (1e-44, 3e38))):
         assert_close(net.loss(child, other), net.loss(child, plain), "a loss with other weights")
         assert_all_close(
             net.gradients(child, other), net.gradients(child, plain), "gradients by weight"
@@ -298,9 +298,9 @@ def check_row_weights(networks: NetworkFactory) -> None:
 
 def check_invalid_rows(networks: NetworkFactory) -> None:
     """Check errors for row numbers out of range, no rows, and rows without weight."""
-    task = make_task(Loss.SOFTMAX)
-    net, child = networks.build(task), Architecture((8, 5), dimension=1)
-    examples, weightless = make_examples(task), make_examples(task, weight=np.zeros(ROWS))
+    spec = make_spec(Loss.SOFTMAX)
+    net, child = networks.build(spec), Architecture((8, 5), dimension=1)
+    examples, weightless = make_examples(spec), make_examples(spec, weight=np.zeros(ROWS))
     for rows in (np.array([ROWS]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
         assert_raises(TabNASError, net.train_step, child, examples, rows, 0.1)
         assert_raises(TabNASError, net.loss, child, examples, rows)

@@ -131,7 +131,7 @@ class ReferenceEngine:
         dimensions = np.array(self._shape.table_dimensions)
         bins = np.zeros((len(dimensions), self._shape.knots), np.bool_)
         for child, batch in zip(children, batches, strict=True):
-            shares = read_between_knots(examples.task.inputs, examples.numeric[batch])
+            shares = read_between_knots(examples.spec.inputs, examples.numeric[batch])
             bins[dimensions <= child.architecture.dimension] |= shares.any(axis=(0, 1))
         steps = self._count_steps(NUMERIC_EMBEDDING, bins)
         row = np.searchsorted(dimensions, np.arange(dimensions[-1]), side="right")
@@ -247,7 +247,7 @@ class ReferenceEngine:
             unit += size[1]
         if dimension := child.architecture.dimension:
             grad = input_gradient[:, unit:].reshape(len(rows), dimension, -1)
-            shares = read_between_knots(examples.task.inputs, examples.numeric[rows])
+            shares = read_between_knots(examples.spec.inputs, examples.numeric[rows])
             found[NUMERIC_EMBEDDING] = np.einsum("rdc,rck->dk", grad, shares)
         return (_float32(loss) if squares < MAX_GRADIENT_NORM**2 else inf), found
 

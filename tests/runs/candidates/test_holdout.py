@@ -28,7 +28,7 @@ def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPa
     candidate = training.run()
     losses = training.trainings[0].state_dict()["validation_losses"]
     assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # later epochs overfit
-    net = SuperNet.standalone(candidate.architecture, prepared.task)
+    net = SuperNet.standalone(candidate.architecture, prepared.spec)
     net.load_weights(candidate.weights)
     validation = prepared.validation
     assert net.loss(candidate.architecture, validation.examples) == pytest.approx(losses.min())

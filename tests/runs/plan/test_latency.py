@@ -25,7 +25,7 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs.plan._latency import EMBEDDED_NETWORKS, REFERENCE_NETWORKS, REPEATS
-from tabnas.space import MEASURED_COSTS, Architecture
+from tabnas.space import LATENCY_COSTS, Architecture
 from tests.latency.conftest import EMBEDDINGS, TERMS, make_latency_table
 from tests.runs.helpers import (
     LATENCY_LIMITS,
@@ -83,7 +83,7 @@ def test_the_overhead_is_measured_with_files_of_the_table(table_file: str) -> No
     plan = make_run(FakeMachine(), table_file, limits).plan
     assert plan.latency is not None
     for name, cost in plan.latency.costs.items():
-        rows = MEASURED_COSTS[name]
+        rows = LATENCY_COSTS[name]
         assert cost.overhead_us == pytest.approx(OVERHEAD[rows])
         assert cost.terms == TERMS[rows]
     assert plan.feasible.method == "chain"
@@ -411,11 +411,11 @@ def test_the_limit_stays_with_the_model(table_file: str, tmp_path: Path) -> None
 def test_embeddings_are_measured_with_files_of_the_table(table_file: str) -> None:
     limits = {"latency_us": 60, "batch_latency_us": 2_000}
     run = make_run(FakeMachine(), table_file, limits)
-    inputs = run.data.task.inputs
+    inputs = run.data.spec.inputs
     columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
     assert columns > 1
     for name, cost in run.plan.latency.costs.items():
-        terms = EMBEDDINGS[MEASURED_COSTS[name]]
+        terms = EMBEDDINGS[LATENCY_COSTS[name]]
         expected = {d: pytest.approx(terms.predict_us(columns, knots, d)) for d in DIMENSIONS}
         assert cost.embedding_us == expected
 
@@ -516,7 +516,7 @@ def test_a_table_of_another_machine_predicts_embeddings(tmp_path: Path) -> None:
     path = tmp_path / "device.json"
     path.write_text(make_latency_table().to_json())
     run = make_run(FakeMachine(), str(path), {"latency_us": 90})
-    inputs = run.data.task.inputs
+    inputs = run.data.spec.inputs
     columns = len(inputs.embedded)
     most = max(map(len, inputs.knots))  # to which the file fills up the knots of every column
     assert run.plan.latency.costs["latency_us"].embedding_us == {

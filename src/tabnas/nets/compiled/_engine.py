@@ -83,7 +83,7 @@ class CompiledEngine:
         """Enlarge the workspace to a batch of that many rows, if it is smaller."""
         if rows <= self._capacity:
             return
-        shape, workers, inputs = self._shape, self._workers, self._shape.task.inputs
+        shape, workers, inputs = self._shape, self._workers, self._shape.spec.inputs
         embedded = max_row_stride(shape.space.input_width(shape.dimensions[-1]) - inputs.numeric)
         self._buffer = np.zeros((workers, buffer_size(shape, rows)), np.float32)
         self._ids = np.zeros((workers, len(inputs.embeddings), rows), np.int32)
@@ -96,7 +96,7 @@ class CompiledEngine:
     def _helper_space(self, helper: int) -> tuple[Float32Array, Int32Array]:
         """Return the memory in which a helper evaluates a chunk: a buffer and ids."""
         if helper not in self._helper_spaces:
-            embeddings = len(self._shape.task.inputs.embeddings)
+            embeddings = len(self._shape.spec.inputs.embeddings)
             buffer = np.zeros(buffer_size(self._shape, CHUNK_ROWS), np.float32)
             ids = np.zeros((embeddings, CHUNK_ROWS), np.int32)
             self._helper_spaces[helper] = buffer, ids
@@ -210,7 +210,7 @@ class CompiledEngine:
 
     def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Float32Array:
         """Return the logits [rows, outputs]."""
-        out = np.empty((_rows(rows, examples)[2], self._shape.task.outputs), np.float32)
+        out = np.empty((_rows(rows, examples)[2], self._shape.spec.outputs), np.float32)
         self._evaluate(child, examples, rows, out)
         return out
 

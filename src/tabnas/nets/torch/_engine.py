@@ -56,7 +56,7 @@ class TorchEngine:
             name: torch.tensor(weights[name], device=self._device) for name in shape.shapes()
         }
         self._optimizer_state = OptimizerState(shape, optimizer, self._weights)
-        self._knots = Knots(shape.task.inputs, self._device) if shape.knots else None
+        self._knots = Knots(shape.spec.inputs, self._device) if shape.knots else None
         self._cached: tuple[Examples, dict[str, Tensor]] | None = None
 
     # -- training --------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class TorchEngine:
         if isfinite(value) and not float(squares.sum()) < MAX_GRADIENT_NORM**2:
             value = inf
         dense = dict(zip(leaves, grads, strict=True))
-        units = self._shape.space.inputs - self._shape.task.inputs.numeric
+        units = self._shape.space.inputs - self._shape.spec.inputs.numeric
         if positions is not None:
             dense[NUMERIC_EMBEDDING] = sum_by_knot(
                 input_grad[:, units:], positions, self._shape.knots
@@ -259,7 +259,7 @@ class TorchEngine:
 
     def _loss(self, weights: Mapping[str, Tensor], child: Child, x: Tensor, batch: Batch) -> Tensor:
         losses = row_losses(
-            self._shape.task.loss,
+            self._shape.spec.loss,
             forward(weights, child, x),
             batch["target"],
             batch.get("probabilities"),

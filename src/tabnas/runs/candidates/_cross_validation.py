@@ -86,7 +86,7 @@ class CrossValidation(CandidateTraining):
             FoldTraining(
                 partial(self._make_trainer, fold, train),
                 data.train_and_validation.take(held_out),
-                (plan.training.epochs, len(held_out), data.task.outputs),
+                (plan.training.epochs, len(held_out), data.spec.outputs),
                 self._precisions,
             )
             for fold, (train, held_out) in enumerate(self._folds)
@@ -109,7 +109,7 @@ class CrossValidation(CandidateTraining):
     def held_out_outputs(self, precision: Precision) -> NDArray[np.float32]:
         """Return the outputs for every row when it was held out: [epochs, rows, outputs]."""
         rows, epochs = self.data.train_and_validation, self.plan.training.epochs
-        outputs = np.zeros((epochs, len(rows), self.data.task.outputs), np.float32)
+        outputs = np.zeros((epochs, len(rows), self.data.spec.outputs), np.float32)
         for training, (_, held_out) in zip(self.trainings, self._folds, strict=True):
             outputs[:, held_out] = training.epoch_outputs[self._precisions.index(precision)]
         return outputs

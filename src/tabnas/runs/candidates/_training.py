@@ -178,7 +178,7 @@ def make_trainer(
     """Return the stand-alone training of an architecture, before its first step."""
     net = SuperNet.standalone(
         architecture,
-        rows.task,
+        rows.spec,
         optimizer=plan.optimizer,
         seed=training.seed,
         engine=plan.engine,

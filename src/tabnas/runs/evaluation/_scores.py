@@ -105,7 +105,7 @@ def add_score(
 
 def load_network(run: RunContext, weights: Weights, chosen: Candidate) -> SuperNet:
     """Return a network with these weights of a candidate."""
-    net = SuperNet.standalone(chosen.architecture, run.data.task, engine=run.plan.engine)
+    net = SuperNet.standalone(chosen.architecture, run.data.spec, engine=run.plan.engine)
     net.load_weights(weights)
     return net
 

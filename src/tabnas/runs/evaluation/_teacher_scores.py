@@ -69,7 +69,7 @@ def _decode_answers(run: RunContext) -> FloatArray:
     answers, target = run.answers.test.astype(np.float64), run.data.target
     if isinstance(target, NumberTarget):
         return target.unscale_values(answers[:, 0])
-    if run.data.task.loss is Loss.LOGISTIC:
+    if run.data.spec.loss is Loss.LOGISTIC:
         return np.concatenate([1.0 - answers, answers], axis=1)
     return np.asarray(answers / answers.sum(axis=1, keepdims=True))
 

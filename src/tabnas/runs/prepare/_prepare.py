@@ -26,7 +26,7 @@ from tabnas.data import (
 )
 from tabnas.data.lowlevel import RowError
 from tabnas.errors import TabNASError
-from tabnas.model import network_task
+from tabnas.model import make_network_spec
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
@@ -40,7 +40,7 @@ from tabnas.runs.prepare._stored_data import prepare_store
 from tabnas.runs.prepare._table_subset import TableSubset, make_tree_data, note_leaks
 from tabnas.runs.prepare._unlabelled_rows import encode_unlabelled
 from tabnas.settings import RunSettings
-from tabnas.space import MEASURED_COSTS, Budget
+from tabnas.space import LATENCY_COSTS, Budget
 from tabnas.stores import Store
 from tabnas.types import FloatArray, IntArray
 
@@ -48,7 +48,7 @@ MIN_ROWS = 10
 """Fewer rows are not enough for training, validation and test."""
 FOLDS = 5
 MAX_UNSCALED_VALUE = 1e15
-SAMPLE_ROWS = max(MEASURED_COSTS.values())
+SAMPLE_ROWS = max(LATENCY_COSTS.values())
 
 
 def prepare_data(
@@ -160,7 +160,7 @@ def prepare_table(
         times=times,
         unlabelled=unlabelled.encoded,
         latency_rows=_sample(data.features, encoder, fitted.rows)
-        if settings.limits.keys() & MEASURED_COSTS
+        if settings.limits.keys() & LATENCY_COSTS
         else None,
         knot_rule=KnotRule.from_rows(
             development.encoded.numeric[: len(split.train)],
@@ -213,7 +213,7 @@ class _Fitted:
             encoded = self.encoder.encode(data.features, rows=rows)
         taken = data if rows is None else data.take(rows)
         return make_encoded_rows(
-            network_task(self.encoder, self.target, self.dimensions),
+            make_network_spec(self.encoder, self.target, self.dimensions),
             self.target,
             encoded,
             taken.y,
