@@ -66,8 +66,8 @@ def measure_pairs(
                 rows.append(execute(table, data, seed, kind))
                 print(json.dumps(rows[-1]), flush=True)
             data_option = "" if getattr(options, "data", None) is None else "--data ... "
-            facts = collect_provenance(f"python benchmarks/{name}.py {data_option}--out results")
-            write_results(options.out, name, facts | {"rows": rows}, report(facts, rows))
+            origin = collect_provenance(f"python benchmarks/{name}.py {data_option}--out results")
+            write_results(options.out, name, origin | {"rows": rows}, report(origin, rows))
 
 
 def load_labelled(options: Namespace, table: str, target: str) -> LabelledTable:

@@ -26,7 +26,7 @@ from tabnas.data import ClassTarget, Table, TableEncoder, choose_knots, summariz
 from tabnas.export import OnnxSession, export_c, export_onnx, onnx_inputs
 from tabnas.export.c._compiler import find_compiler
 from tabnas.export.c._row import make_fields, make_rows
-from tabnas.model import Model, network_task, round_network
+from tabnas.model import Model, make_network_spec, round_network
 from tabnas.nets import SGD, SuperNet
 from tabnas.paper import collect_provenance
 from tabnas.space import Architecture, Precision
@@ -97,9 +97,9 @@ def make_model(
     summaries = summarize_values(encoder.encode(table).numeric)
     knots = tuple(choose_knots(s, 16) for s in summaries) if dimension else ()
     dimensions = [4] * len(encoder.categories)
-    task = network_task(encoder, target, dimensions, knots)
+    spec = make_network_spec(encoder, target, dimensions, knots)
     architecture = Architecture(widths, dimension)
-    weights = SuperNet.standalone(architecture, task, optimizer=SGD()).weights()
+    weights = SuperNet.standalone(architecture, spec, optimizer=SGD()).weights()
     rounded = round_network(weights, precision)
     return Model(
         encoder=encoder,
@@ -254,7 +254,7 @@ def main() -> None:
             ("8 numbers, embedded, and 4 categories", 8, 4, 2),
         )
     ]
-    facts: dict[str, Any] = {
+    results: dict[str, Any] = {
         "provenance": collect_provenance(
             "python benchmarks/c_export.py --out results --emlearn PYTHON"
         ),
@@ -262,16 +262,16 @@ def main() -> None:
         "networks": networks,
         "emlearn": None if options.emlearn is None else measure_emlearn(options.emlearn, 20),
     }
-    write_results(options.out, "c_export", facts, report(facts))
+    write_results(options.out, "c_export", results, report(results))
 
 
-def report(facts: dict[str, Any]) -> str:
-    made = facts["provenance"]
+def report(results: dict[str, Any]) -> str:
+    made = results["provenance"]
     lines = [
         "# Generated C",
         "",
         f"`{made['command']}`, {made['date']}, {made['machine']['processor']}, one thread, "
-        f"{facts['compiler']}. Microseconds for one row, preprocessing included; the shortest of "
+        f"{results['compiler']}. Microseconds for one row, preprocessing included; the shortest of "
         f"{REPEATS} repetitions of {ROWS:,} rows. Networks of {' and '.join(map(str, WIDTHS))} "
         "units with random weights.",
         "",
@@ -286,15 +286,15 @@ def report(facts: dict[str, Any]) -> str:
         f"{n['loop_us']['-Os']:.2f} | {n['ctypes_us']:.2f} | {n['onnxruntime_us']:.1f} | "
         f"{n['onnxruntime_network_us']:.1f} | "
         f"**{n['onnxruntime_us'] / n['loop_us']['-O2']:.0f} times** |"
-        for n in facts["networks"]
+        for n in results["networks"]
     ]
     lines += [
         "",
         "C is called in a loop in C, and from Python by ctypes; ONNX Runtime from Python.",
     ]
-    other = facts["emlearn"]
+    other = results["emlearn"]
     if other is not None:
-        ours = facts["networks"][0]["loop_us"]
+        ours = results["networks"][0]["loop_us"]
         times = "; ".join(
             f"{other['loop_us'][flag]:.2f} with {flag}, {other['loop_us'][flag] / ours[flag]:.1f} "
             "times as long"
@@ -304,7 +304,7 @@ def report(facts: dict[str, Any]) -> str:
             "",
             f"emlearn {other['version']} for a perceptron of the same widths and {other['inputs']} "
             f"inputs, without preprocessing and layer normalization: {times}. Compiled with -Os it "
-            f"takes {other['small_bytes']:,} bytes, {facts['networks'][0]['small_bytes']:,} are "
+            f"takes {other['small_bytes']:,} bytes, {results['networks'][0]['small_bytes']:,} are "
             "ours with preprocessing and probabilities.",
         ]
     return "\n".join(lines) + "\n"

@@ -106,13 +106,14 @@ def measured(name: str, data: Path, seconds: float, repeats: int) -> dict[str, o
     }
 
 
-def report(facts: dict[str, object], rows: list[dict[str, object]]) -> str:
+def report(origin: dict[str, object], rows: list[dict[str, object]]) -> str:
     """The table, for people."""
     lines = [
         "# What checkpoints cost",
         "",
-        f"`{facts['command']}`, {facts['date']}. The time of one checkpoint, the share of a run's "
-        f"time that one every {DEFAULT:g} seconds takes, and, as a check, the time of a run with "
+        f"`{origin['command']}`, {origin['date']}. "
+        f"The time of one checkpoint, the share of a run's time that one every {DEFAULT:g} seconds "
+        "takes, and, as a check, the time of a run with "
         f"one every {OFTEN:g} s relative to one without, medians over runs by turns.",
         "",
         "| case | limit | rows | largest | one checkpoint | slowest | share at the default | "
@@ -134,12 +135,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8, help="of one run, about")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    facts = collect_provenance("python benchmarks/checkpoints.py --data ... --out results")
+    origin = collect_provenance("python benchmarks/checkpoints.py --data ... --out results")
     rows = []
     for name in options.cases:
         rows.append(measured(name, options.data, options.seconds, options.repeats))
         print(rows[-1], flush=True)
-        write_results(options.out, "checkpoints", facts | {"rows": rows}, report(facts, rows))
+        write_results(options.out, "checkpoints", origin | {"rows": rows}, report(origin, rows))
 
 
 if __name__ == "__main__":

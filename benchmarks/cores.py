@@ -4,7 +4,7 @@
 
 `tabnas search` is run as users run it, with one thread and with all cores in turn, and the models
 are compared byte for byte. Times are from start to end of the process; kernels are compiled before.
-What more cores would do is simulated: the tasks of a run with one thread are scheduled by the rules
+What more cores would do is simulated: the jobs of a run with one thread are scheduled by the rules
 of the pool that runs them. An interrupted benchmark goes on where it was.
 """
 
@@ -24,7 +24,7 @@ from _shared import load_labelled, make_parser, write_results
 
 from tabnas.paper import collect_provenance
 from tabnas.runs import RunSettings, plan_run
-from tabnas.runs._tasks import Task
+from tabnas.runs._job_pool import Job
 from tabnas.threads import available_threads, limit_threads
 
 TABLES = {
@@ -63,43 +63,43 @@ def measure(options: Any, name: str) -> dict[str, Any]:
     return {"table": name, "one": one, "all": many}
 
 
-def list_tasks(options: Any, name: str) -> dict[str, Any]:
-    """Run a search with one thread; return the seconds of its tasks by phase, and of the rest."""
+def list_jobs(options: Any, name: str) -> dict[str, Any]:
+    """Run a search with one thread; return the seconds of its jobs by phase, and of the rest."""
     target, limit = TABLES[name]
     began = perf_counter()
-    tasks: dict[str, list[float]] = {}
-    run_task = Task.run
+    jobs: dict[str, list[float]] = {}
+    run_job = Job.run
 
-    def run_and_record(task: Task[Any]) -> None:
+    def run_and_record(job: Job[Any]) -> None:
         start = perf_counter()
-        run_task(task)
-        tasks.setdefault(task._phase, []).append(perf_counter() - start)
+        run_job(job)
+        jobs.setdefault(job._phase, []).append(perf_counter() - start)
 
-    Task.run = run_and_record  # type: ignore[method-assign]
+    Job.run = run_and_record  # type: ignore[method-assign]
     try:
         with limit_threads(1):
             data = load_labelled(options, name, target)
             run = plan_run(data, RunSettings(limits={"parameters": limit}))
             run.execute()
     finally:
-        Task.run = run_task  # type: ignore[method-assign]
-    rest = perf_counter() - began - sum(map(sum, tasks.values()))
-    return {"tasks": tasks, "rest": rest, "candidates": run.plan.candidates}
+        Job.run = run_job  # type: ignore[method-assign]
+    rest = perf_counter() - began - sum(map(sum, jobs.values()))
+    return {"jobs": jobs, "rest": rest, "candidates": run.plan.candidates}
 
 
 def simulate(recorded: dict[str, Any], cores: int) -> float:
-    """Return the seconds of a run with so many cores, if tasks do not disturb each other.
+    """Return the seconds of a run with so many cores, if jobs do not disturb each other.
 
     The search and the teacher's fits come first, then the architectures, then the other lessons of
     the best. The reference models start when a core is idle; scores are the last.
     """
-    tasks, first = recorded["tasks"], recorded["candidates"]
-    references, *scores = tasks["comparison"]
+    jobs, first = recorded["jobs"], recorded["candidates"]
+    references, *scores = jobs["comparison"]
     stages = [
-        [*tasks["search"], *tasks.get("teacher", ())],
-        tasks["candidates"][:first],
-        tasks["candidates"][first:],
-        [*scores, *tasks["diagnosis"]],
+        [*jobs["search"], *jobs.get("teacher", ())],
+        jobs["candidates"][:first],
+        jobs["candidates"][first:],
+        [*scores, *jobs["diagnosis"]],
     ]
     idle_from, now, background = [0.0] * cores, 0.0, [references]
     for number, stage in enumerate(stages):
@@ -129,37 +129,37 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     path = options.out / "cores.json"
-    known = json.loads(path.read_text()) if path.exists() else {"rows": [], "tasks": {}}
-    rows, tasks = known["rows"], known["tasks"]
+    known = json.loads(path.read_text()) if path.exists() else {"rows": [], "jobs": {}}
+    rows, jobs = known["rows"], known["jobs"]
     for repeat in range(options.repeats):
         for name in options.tables:
             if sum(row["table"] == name for row in rows) <= repeat:
                 rows.append(measure(options, name))
                 print(rows[-1], flush=True)
-            if name not in tasks:
-                tasks[name] = list_tasks(options, name)
-            facts = collect_provenance("python benchmarks/cores.py --data ... --out results")
+            if name not in jobs:
+                jobs[name] = list_jobs(options, name)
+            origin = collect_provenance("python benchmarks/cores.py --data ... --out results")
             write_results(
                 options.out,
                 "cores",
-                facts | {"rows": rows, "tasks": tasks},
-                report(facts, rows, tasks),
+                origin | {"rows": rows, "jobs": jobs},
+                report(origin, rows, jobs),
             )
 
 
-def report(facts: dict[str, Any], rows: list[dict[str, Any]], tasks: dict[str, Any]) -> str:
+def report(origin: dict[str, Any], rows: list[dict[str, Any]], jobs: dict[str, Any]) -> str:
     """Return the page."""
     lines = [
         "# All cores",
         "",
-        f"`{facts['command']}`, {facts['date']}, {facts['machine']['cores']} cores. Seconds of "
+        f"`{origin['command']}`, {origin['date']}, {origin['machine']['cores']} cores. Seconds of "
         "`tabnas search` from start to end of the process, medians; ratios within a pair of runs, "
         "medians. Every pair has found the same model, byte for byte.",
         "",
         "| table | pairs | one thread | all cores | ratio |",
         "|---|---|---|---|---|",
     ]
-    for name in tasks:
+    for name in jobs:
         pairs = [row for row in rows if row["table"] == name]
         one, many = (median(row[kind] for row in pairs) for kind in ("one", "all"))
         ratio = median(row["all"] / row["one"] for row in pairs)
@@ -168,18 +168,18 @@ def report(facts: dict[str, Any], rows: list[dict[str, Any]], tasks: dict[str, A
         "",
         "## More cores, simulated",
         "",
-        "The tasks of a run with one thread, scheduled on more cores: the time of a run as a share "
-        "of that with one. Tasks are taken to last as long side by side as alone, which flatters: "
-        "they share caches, memory and Python's global lock. *Without tasks* is what one thread "
+        "The jobs of a run with one thread, scheduled on more cores: the time of a run as a share "
+        "of that with one. Jobs are taken to last as long side by side as alone, which flatters: "
+        "they share caches, memory and Python's global lock. *Without jobs* is what one thread "
         "does while the others wait: reading, planning and writing.",
         "",
-        f"| table | tasks | without tasks | {' | '.join(map(format_cores, CORES))} |",
+        f"| table | jobs | without jobs | {' | '.join(map(format_cores, CORES))} |",
         "|---|---|---|" + "---|" * len(CORES),
     ]
-    for name, recorded in tasks.items():
+    for name, recorded in jobs.items():
         alone = simulate(recorded, 1)
         shares = [f"{simulate(recorded, cores) / alone:.2f}" for cores in CORES]
-        number = sum(map(len, recorded["tasks"].values()))
+        number = sum(map(len, recorded["jobs"].values()))
         rest = f"{recorded['rest'] / alone:.2f}"
         lines.append(f"| {name} | {number} | {rest} | {' | '.join(shares)} |")
     return "\n".join(lines) + "\n"

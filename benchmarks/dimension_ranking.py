@@ -19,8 +19,9 @@ from tables import TABLES
 
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
+from tabnas.runs.candidates._candidate import Trial
+from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import run_training
-from tabnas.runs.candidates._training import Trial, make_candidate_training
 from tabnas.search import Search
 from tabnas.search._selection import (
     build_candidate_pool,
@@ -94,22 +95,22 @@ def main() -> None:
             table = sample_table(options.data, name, np.random.default_rng(0), MAX_ROWS)
             rows += execute(name, LabelledTable.from_table(table, TABLES[name][0]), seed)
             print(name, seed, flush=True)
-            facts = collect_provenance(
+            origin = collect_provenance(
                 "python benchmarks/dimension_ranking.py --data ... --out results"
             )
             write_results(
-                options.out, "dimension_ranking", facts | {"rows": rows}, report(facts, rows)
+                options.out, "dimension_ranking", origin | {"rows": rows}, report(origin, rows)
             )
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     names = list(dict.fromkeys(row["table"] for row in rows))
     dimensions = sorted({row["dimension"] for row in rows})
     lines = [
         "# One-shot losses of dimensions",
         "",
-        f"`{facts['command']}`, {facts['date']}. A search with the limits of "
+        f"`{origin['command']}`, {origin['date']}. A search with the limits of "
         f"[tables.md](tables.md) on at most {MAX_ROWS:,} rows, then the {EACH} networks of lowest "
         "one-shot loss of each dimension of numeric embeddings, trained stand-alone. Losses on "
         "validation rows, by the metric of the run.",

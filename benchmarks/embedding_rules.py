@@ -21,8 +21,8 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     SuperNet,
-    Task,
     TrainingSettings,
     train,
 )
@@ -37,19 +37,19 @@ WITH_NUMBERS = [name for name in TABLES if name != "connect4"]
 WITH_CATEGORIES = ["adult", "connect4", "criteo"]
 
 
-def rows_for(task: Task, rows) -> Examples:
-    """Return prepared rows as examples of another task."""
+def rows_for(spec: NetworkSpec, rows) -> Examples:
+    """Return prepared rows as examples of another spec."""
     before = rows.examples
     return Examples(
-        task, numeric=before.numeric, categorical=before.categorical, target=before.target
+        spec, numeric=before.numeric, categorical=before.categorical, target=before.target
     )
 
 
-def widest(task: Task, dimension: int, limit: int) -> Architecture | None:
+def widest(spec: NetworkSpec, dimension: int, limit: int) -> Architecture | None:
     """Return the widest network of two equal layers within the limit, None if there is none."""
-    inputs = task.inputs
+    inputs = spec.inputs
     space = SearchSpace(
-        [[0]], inputs=inputs.width, outputs=task.outputs,
+        [[0]], inputs=inputs.width, outputs=spec.outputs,
         embedding_parameters=inputs.embedding_parameters,
         numeric_embeddings=inputs.numeric_embeddings(),
     )  # fmt: skip
@@ -61,17 +61,17 @@ def widest(task: Task, dimension: int, limit: int) -> Architecture | None:
 
 def losses(run, inputs: Inputs, dimension: int, limit: int, seeds: int) -> dict[str, object] | None:
     """Train networks with these inputs; return their losses on test rows."""
-    task = Task(inputs=inputs, loss=run.data.task.loss, outputs=run.data.task.outputs)
-    architecture = widest(task, dimension, limit)
+    spec = NetworkSpec(inputs=inputs, loss=run.data.spec.loss, outputs=run.data.spec.outputs)
+    architecture = widest(spec, dimension, limit)
     if architecture is None:
         return None
     train_rows, validation, test = (
-        rows_for(task, rows)
+        rows_for(spec, rows)
         for rows in (run.data.train_in_memory, run.data.validation, run.data.test)
     )
     plan, found = run.plan, []
     for seed in range(seeds):
-        net = SuperNet.standalone(architecture, task, optimizer=plan.optimizer, seed=seed)
+        net = SuperNet.standalone(architecture, spec, optimizer=plan.optimizer, seed=seed)
         settings = TrainingSettings(
             epochs=plan.training.epochs, batch_size=plan.training.batch_size,
             schedule=Cosine(plan.training.schedule.learning_rate), seed=seed,
@@ -90,7 +90,7 @@ def main() -> None:
         table = sample_table(options.data, name, np.random.default_rng(0), MAX_ROWS)
         data = LabelledTable.from_table(table, target)
         run = plan_run(data, RunSettings(limits={"parameters": limit}, reference_models=False))
-        before = run.data.task.inputs
+        before = run.data.spec.inputs
         summaries = summarize_values(run.data.train_in_memory.examples.numeric)
         cases = []
         if name in WITH_NUMBERS:
@@ -120,16 +120,16 @@ def main() -> None:
                 print(
                     part, name, value, result["architecture"], np.mean(result["losses"]), flush=True
                 )
-    facts = collect_provenance("python benchmarks/embedding_rules.py --data ... --out results")
-    write_results(options.out, "embedding_rules", facts | {"rows": rows}, report(facts, rows))
+    origin = collect_provenance("python benchmarks/embedding_rules.py --data ... --out results")
+    write_results(options.out, "embedding_rules", origin | {"rows": rows}, report(origin, rows))
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     lines = [
         "# The rules of embeddings",
         "",
-        f"`{facts['command']}`, {facts['date']}. Networks of two equal layers, as wide as the "
+        f"`{origin['command']}`, {origin['date']}. Networks of two equal layers, as wide as the "
         f"limit of [tables.md](tables.md) allows, on at most {MAX_ROWS:,} rows of each table. Log "
         "loss, or mean squared error of the standardized target, on test rows; mean and standard "
         "deviation over seeds.",

@@ -38,13 +38,13 @@ from tabnas.threads import limit_threads
 
 
 def plain_torch(shape, examples, *, compiled=False, fused=False):
-    model = PlainNetwork(shape.task, shape.child.widths)
+    model = PlainNetwork(shape.spec, shape.child.widths)
     optimizer = torch_optimizer(shape.optimizer, model, RATE, fused=fused)
     return looped(torch_step(model, optimizer, examples, shape.batch, BATCHES, compiled=compiled))
 
 
 def torch_supernet(shape, space, widths, examples):
-    model = PlainSuperNet(shape.task, [max(layer) for layer in space.widths], widths)
+    model = PlainSuperNet(shape.spec, [max(layer) for layer in space.widths], widths)
     optimizer = torch_optimizer(shape.optimizer, model, RATE)
     return looped(torch_step(model, optimizer, examples, shape.batch, BATCHES))
 
@@ -74,7 +74,7 @@ def reference_architectures(threads, with_compile):
     rows = []
     for shape in SHAPES:
         examples = shape.examples()
-        net = SuperNet.standalone(shape.child, shape.task, optimizer=shape.optimizer)
+        net = SuperNet.standalone(shape.child, shape.spec, optimizer=shape.optimizer)
         contestants = {
             "ours": ours(net, shape.child, examples, shape.batch),
             "ours, rows gathered": ours(net, shape.child, examples, shape.batch, shuffled=True),
@@ -97,7 +97,7 @@ def supernets(threads):
     for shape in SHAPES:
         examples, space = shape.examples(), shape.space()
         largest = Architecture((max(PAPER_WIDTHS),) * shape.child.depth)
-        net = SuperNet(space, shape.task, optimizer=shape.optimizer)
+        net = SuperNet(space, shape.spec, optimizer=shape.optimizer)
         for child in (shape.child, largest):
             contestants = {
                 "ours": ours(net, child, examples, shape.batch),
@@ -114,10 +114,10 @@ def children():
     rows = []
     for shape in SHAPES[:2]:
         examples, space = shape.examples(), shape.space()
-        net = SuperNet(space, shape.task, optimizer=shape.optimizer)
+        net = SuperNet(space, shape.spec, optimizer=shape.optimizer)
         for width in (8, 16, 32, 64, 128, 256, 512):
             child = Architecture((width,) * shape.child.depth)
-            alone = SuperNet.standalone(child, shape.task, optimizer=shape.optimizer)
+            alone = SuperNet.standalone(child, shape.spec, optimizer=shape.optimizer)
             with limit_threads(1):
                 times = compare(
                     {
@@ -145,9 +145,9 @@ def main():
     parser.add_argument("--no-compile", action="store_true", help="leave out torch.compile")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # scikit-learn on too few iterations
-    facts = collect_provenance("python benchmarks/engine.py --out results")
-    facts["versions"] |= {name: version(name) for name in ("scipy", "torch", "scikit-learn")}
-    results = {**facts, "reference architectures": [], "supernets": []}
+    origin = collect_provenance("python benchmarks/engine.py --out results")
+    origin["versions"] |= {name: version(name) for name in ("scipy", "torch", "scikit-learn")}
+    results = {**origin, "reference architectures": [], "supernets": []}
     for threads in (1, 2):
         torch.set_num_threads(threads)
         with threadpool_limits(threads, user_api="blas"), limit_threads(threads):

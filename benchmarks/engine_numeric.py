@@ -32,9 +32,9 @@ def numeric_embeddings():
         }
         contestants = {}
         for name, architecture in architectures.items():
-            net = SuperNet.standalone(architecture, shape.task, optimizer=shape.optimizer)
+            net = SuperNet.standalone(architecture, shape.spec, optimizer=shape.optimizer)
             contestants[name] = ours(net, architecture, examples, shape.batch)
-        model = PlainNetwork(shape.task, child.widths, child.dimension)
+        model = PlainNetwork(shape.spec, child.widths, child.dimension)
         optimizer = torch_optimizer(shape.optimizer, model, RATE)
         contestants["pytorch eager"] = looped(
             torch_step(model, optimizer, examples, shape.batch, BATCHES)

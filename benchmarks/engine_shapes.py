@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, Optimizer, Task, count_steps
+from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, NetworkSpec, Optimizer, count_steps
 from tabnas.space import PAPER_WIDTHS, Architecture, SearchSpace
 
 RATE = 1e-4
@@ -34,9 +34,9 @@ class Shape:
     optimizer: Optimizer
 
     @property
-    def task(self):
+    def spec(self):
         loss = "logistic" if self.outputs == 1 else "softmax"
-        return Task(inputs=self.inputs, loss=loss, outputs=self.outputs)
+        return NetworkSpec(inputs=self.inputs, loss=loss, outputs=self.outputs)
 
     @property
     def child(self):
@@ -51,7 +51,7 @@ class Shape:
         rng = np.random.default_rng(0)
         rows = batches * self.batch
         return Examples(
-            self.task,
+            self.spec,
             numeric=rng.normal(size=(rows, self.inputs.numeric)).astype(np.float32),
             categorical=rng.integers(0, 3, (rows, len(self.inputs.embeddings)), dtype=np.int32),
             target=rng.integers(0, max(self.outputs, 2), rows),

@@ -36,17 +36,17 @@ class PiecewiseLinear(nn.Module):
 class PlainNetwork(nn.Module):
     """Embeddings, then Linear, LayerNorm and ReLU for every hidden layer, then Linear."""
 
-    def __init__(self, task, widths, dimension=0):
+    def __init__(self, spec, widths, dimension=0):
         super().__init__()
-        self.numbers = PiecewiseLinear(task.inputs.knots, dimension) if dimension else None
+        self.numbers = PiecewiseLinear(spec.inputs.knots, dimension) if dimension else None
         self.tables = nn.ModuleList(
-            nn.Embedding(e.categories, e.dimension) for e in task.inputs.embeddings
+            nn.Embedding(e.categories, e.dimension) for e in spec.inputs.embeddings
         )
         layers = []
-        inputs = task.inputs.width + dimension * len(task.inputs.embedded)
+        inputs = spec.inputs.width + dimension * len(spec.inputs.embedded)
         for fan_in, fan_out in pairwise([inputs, *widths]):
             layers += [nn.Linear(fan_in, fan_out), nn.LayerNorm(fan_out), nn.ReLU()]
-        self.body = nn.Sequential(*layers, nn.Linear(widths[-1], task.outputs))
+        self.body = nn.Sequential(*layers, nn.Linear(widths[-1], spec.outputs))
 
     def forward(self, numeric, categorical):
         embedded = [table(categorical[:, c]) for c, table in enumerate(self.tables)]
@@ -60,16 +60,16 @@ class PlainNetwork(nn.Module):
 class PlainSuperNet(nn.Module):
     """The same with shared weights: every layer is sliced to the child's widths."""
 
-    def __init__(self, task, largest, widths):
+    def __init__(self, spec, largest, widths):
         super().__init__()
         self.tables = nn.ModuleList(
-            nn.Embedding(e.categories, e.dimension) for e in task.inputs.embeddings
+            nn.Embedding(e.categories, e.dimension) for e in spec.inputs.embeddings
         )
         self.dense = nn.ModuleList(
-            nn.Linear(a, b) for a, b in pairwise([task.inputs.width, *largest])
+            nn.Linear(a, b) for a, b in pairwise([spec.inputs.width, *largest])
         )
         self.norms = nn.ModuleList(nn.LayerNorm(width) for width in largest)
-        self.head = nn.Linear(largest[-1], task.outputs)
+        self.head = nn.Linear(largest[-1], spec.outputs)
         self.widths = widths
 
     def forward(self, numeric, categorical):
@@ -92,7 +92,7 @@ def torch_optimizer(optimizer, model, rate, *, fused=False):
 
 def torch_step(model, optimizer, examples, batch, batches, *, compiled=False):
     """A function of the batch's number that takes one step."""
-    if examples.task.outputs == 1:
+    if examples.spec.outputs == 1:
         target, loss_of = torch.tensor(examples.values), functional.binary_cross_entropy_with_logits
     else:
         target, loss_of = torch.tensor(examples.target).long(), functional.cross_entropy

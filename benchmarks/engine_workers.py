@@ -24,7 +24,7 @@ def workers():
     for shape in SHAPES[:2]:
         examples = shape.examples()
         nets = [
-            SuperNet.standalone(shape.child, shape.task, optimizer=shape.optimizer, workers=n)
+            SuperNet.standalone(shape.child, shape.spec, optimizer=shape.optimizer, workers=n)
             for n in (1, 2)
         ]
         one = ours(nets[0], shape.child, examples, shape.batch)
@@ -52,7 +52,7 @@ def trainings():
         examples = shape.examples(batches=64)
 
         def make_trainer(epochs, shape=shape, examples=examples):
-            net = SuperNet.standalone(shape.child, shape.task, optimizer=shape.optimizer)
+            net = SuperNet.standalone(shape.child, shape.spec, optimizer=shape.optimizer)
             settings = TrainingSettings(
                 epochs=epochs, batch_size=shape.batch, schedule=Cosine(1e-4)
             )

@@ -55,9 +55,9 @@ def measure(method: str, table: str, seed: int, options) -> None:
 
 
 def write(path: Path, content: dict) -> None:
-    facts = collect_provenance("python benchmarks/equal_bytes.py --data ... --out results")
+    origin = collect_provenance("python benchmarks/equal_bytes.py --data ... --out results")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(facts | content, indent=1) + "\n")
+    path.write_text(json.dumps(origin | content, indent=1) + "\n")
 
 
 def file_of(out: Path, method: str) -> Path:

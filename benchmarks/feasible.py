@@ -125,10 +125,10 @@ def several_limits_markdown(rows: list[dict[str, object]]) -> str:
     )
 
 
-def markdown(rows: list[dict[str, object]], facts: dict[str, object]) -> str:
+def markdown(rows: list[dict[str, object]], origin: dict[str, object]) -> str:
     head = (
         "# Exact P(V) and marginals against Monte Carlo\n\n"
-        f"`{facts['command']}`, {facts['date']}, {facts['machine']['processor']}, one thread. "
+        f"`{origin['command']}`, {origin['date']}, {origin['machine']['processor']}, one thread. "
         "A set is built and counted once, before a search. "
         "The error of Monte Carlo is the largest of any marginal.\n\n"
         "| space | feasible | of | build | exact | Monte Carlo | N | ratio | error |\n"
@@ -153,13 +153,13 @@ def main() -> None:
         rows.append(measure(name, exact_repeats=400, sampled_repeats=options.repeats))
         print(json.dumps(rows[-1]))
     several = [several_limits(layers, n) for layers in (3, 5, 7, 8) for n in (1, 2, 3)]
-    facts = collect_provenance("python benchmarks/feasible.py --out results")
+    origin = collect_provenance("python benchmarks/feasible.py --out results")
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "feasible.json").write_text(
-        json.dumps(facts | {"rows": rows, "several_limits": several}, indent=2) + "\n"
+        json.dumps(origin | {"rows": rows, "several_limits": several}, indent=2) + "\n"
     )
     (options.out / "feasible.md").write_text(
-        markdown(rows, facts) + several_limits_markdown(several)
+        markdown(rows, origin) + several_limits_markdown(several)
     )
 
 

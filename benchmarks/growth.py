@@ -26,7 +26,16 @@ from time import perf_counter, process_time
 import numpy as np
 
 from tabnas import Budget, FeasibleSet, SearchSpace
-from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, TrainingSettings, train
+from tabnas.nets import (
+    Adam,
+    Cosine,
+    Examples,
+    Inputs,
+    NetworkSpec,
+    SuperNet,
+    TrainingSettings,
+    train,
+)
 from tabnas.paper import collect_provenance
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search import Search, SearchSettings, select
@@ -63,11 +72,13 @@ def make_table(case: dict[str, int], rows: int, seed: int) -> Examples:
         numeric[begin:end] = rng.standard_normal((end - begin, case["columns"]), np.float32)
     signal = numeric[:, 0] * numeric[:, 1]
     if case["classes"] == 2:
-        task = Task(inputs=Inputs(numeric=case["columns"]), loss="logistic")
-        return Examples(task, numeric=numeric, target=(signal > 0).astype(np.float32))
-    task = Task(inputs=Inputs(numeric=case["columns"]), loss="softmax", outputs=case["classes"])
+        spec = NetworkSpec(inputs=Inputs(numeric=case["columns"]), loss="logistic")
+        return Examples(spec, numeric=numeric, target=(signal > 0).astype(np.float32))
+    spec = NetworkSpec(
+        inputs=Inputs(numeric=case["columns"]), loss="softmax", outputs=case["classes"]
+    )
     labels = np.minimum(np.abs(signal) * case["classes"] / 3, case["classes"] - 1)
-    return Examples(task, numeric=numeric, target=labels.astype(np.int32))
+    return Examples(spec, numeric=numeric, target=labels.astype(np.int32))
 
 
 def measure_case(case: dict[str, int]) -> dict[str, float]:
@@ -89,7 +100,7 @@ def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
     widest, count = case["width"], case["widths"]
     widths = sorted({max(1, round(widest * (k + 1) / count)) for k in range(count)})
     space = SearchSpace.uniform(
-        layers=case["layers"], widths=widths, inputs=case["columns"], outputs=training.task.outputs
+        layers=case["layers"], widths=widths, inputs=case["columns"], outputs=training.spec.outputs
     )
     most = COSTS["parameters"](space, space.architecture([len(c) - 1 for c in space.layers]))
     feasible = FeasibleSet(space, Budget(parameters=int(most / 2)))
@@ -110,7 +121,7 @@ def run(case: dict[str, int], training: Examples, *, clock) -> dict[str, float]:
     searched = clock() - began
     largest = feasible.most_expensive()
     began = clock()
-    net = SuperNet.standalone(largest, training.task, optimizer=settings.optimizer)
+    net = SuperNet.standalone(largest, training.spec, optimizer=settings.optimizer)
     how = TrainingSettings(epochs=1, batch_size=BATCH, schedule=settings.schedule)
     train(net, largest, training, how)
     return {
@@ -152,12 +163,12 @@ def measure_growth(name: str, repeats: int) -> dict[str, object]:
     return {"grows": name, "cases": cases, "exponents": exponents}
 
 
-def report(rows: list[dict], facts: dict) -> str:
+def report(rows: list[dict], origin: dict) -> str:
     """Return the report."""
     lines = [
         "# How time and memory grow",
         "",
-        f"`{facts['command']}`, {facts['date']}. {__doc__.split(chr(10) * 2)[2].strip()}",
+        f"`{origin['command']}`, {origin['date']}. {__doc__.split(chr(10) * 2)[2].strip()}",
         "",
         "Elsewhere: " + ", ".join(f"{name} {value:,}" for name, value in USUAL.items()) + ".",
         "",
@@ -193,7 +204,7 @@ def main() -> None:
     if options.case:
         print(json.dumps(measure_case(json.loads(options.case))))
         return
-    facts = collect_provenance("python benchmarks/growth.py --out results")
+    origin = collect_provenance("python benchmarks/growth.py --out results")
     file = options.out / "growth.json"
     before = json.loads(file.read_text())["rows"] if file.exists() else []
     earlier = {row["grows"]: row for row in before}
@@ -204,9 +215,9 @@ def main() -> None:
         elif name in earlier:
             rows.append(earlier[name])
     options.out.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"provenance": facts, "usual": USUAL, "rows": rows}, indent=1)
+    text = json.dumps({"provenance": origin, "usual": USUAL, "rows": rows}, indent=1)
     file.write_text(text + "\n")
-    (options.out / "growth.md").write_text(report(rows, facts))
+    (options.out / "growth.md").write_text(report(rows, origin))
 
 
 if __name__ == "__main__":

@@ -32,14 +32,14 @@ from tabnas.latency._onnx_calls import network_call
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.runs.plan._latency import make_untrained_model
-from tabnas.space import MEASURED_COSTS, Architecture
+from tabnas.space import LATENCY_COSTS, Architecture
 from tabnas.streams import stream
 
 TABLES = {"adult": "income", "california_housing": "MedHouseVal"}
 SHIPPED = ("breast_cancer",)
 NETWORKS = 40  # of each kind
 MAX_ROWS = 20_000
-CALLS = {rows: name for name, rows in MEASURED_COSTS.items()}
+CALLS = {rows: name for name, rows in LATENCY_COSTS.items()}
 DIMENSIONS = (1, 2, 4, 8)  # of numeric embeddings
 ROOM_US = (3, 5, 8, 15)  # of a limit on single rows, beyond the overhead of the table
 
@@ -120,7 +120,7 @@ def measure_files(
     prepared, latency = run.data, run.plan.latency
     assert latency is not None
     cost, space = latency.costs[CALLS[rows]], run.plan.feasible.space
-    shapes = random_shapes("benchmark files", prepared.task.inputs.width, prepared.task.outputs)
+    shapes = random_shapes("benchmark files", prepared.spec.inputs.width, prepared.spec.outputs)
     architectures = [
         Architecture(shape.architecture.widths, dimensions[k % len(dimensions)])
         for k, shape in enumerate(shapes)
@@ -161,7 +161,7 @@ def search_with_limits(
             | {
                 "architecture": str(finished.model.architecture),
                 "predicted_us": cost(plan.feasible.space, finished.model.architecture),
-                "measured_us": finished.measured_us["latency_us"],
+                "measured_us": finished.latencies_us["latency_us"],
                 "afterwards_us": measure_models(
                     [finished.model], prepared.latency_rows, 1, cost.terms
                 )[0],
@@ -179,7 +179,7 @@ def main() -> None:
     clock = Clock(rounds=24)
     table = measure_machine(seconds=options.seconds)
     table_file = save_table(table, options.out / "latency_table.json")
-    facts: dict[str, object] = {
+    results: dict[str, object] = {
         "provenance": collect_provenance("python benchmarks/latency.py --data ... --out results"),
         "table": json.loads(table.to_json()),
     }
@@ -204,19 +204,19 @@ def main() -> None:
                 print(predictions[-1], flush=True)
             if rows == 1:
                 searches += search_with_limits(name, data, table_file, summary["overhead_us"])
-    facts |= {"predictions": predictions, "promises": searches}
-    write_results(options.out, "latency", facts, report(facts))
+    results |= {"predictions": predictions, "promises": searches}
+    write_results(options.out, "latency", results, report(results))
     table_file.unlink()
 
 
-def report(facts: dict) -> str:
-    made = facts["provenance"]
+def report(results: dict) -> str:
+    made = results["provenance"]
     lines = [
         "# Latency",
         "",
         f"`{made['command']}`, {made['date']}, {made['machine']['processor']}, onnxruntime "
-        f"{facts['table']['machine']['onnxruntime']}, one thread. Random networks that nothing was "
-        "fitted to: relative error of the predicted latency.",
+        f"{results['table']['machine']['onnxruntime']}, one thread. Random networks that nothing "
+        "was fitted to: relative error of the predicted latency.",
         "",
         "| what is called | rows a call | networks | from | to | median error | 90 % | all |",
         "|---|---|---|---|---|---|---|---|",
@@ -225,7 +225,7 @@ def report(facts: dict) -> str:
         f"| {p['what']} | {p['rows']} | {p['networks']} | {p['least_us']:,.0f} µs | "
         f"{p['most_us']:,.0f} µs | **{p['median_error']:.1%}** | {p['p90_error']:.1%} | "
         f"{p['largest_error']:.1%} |"
-        for p in facts["predictions"]
+        for p in results["predictions"]
     ]
     lines += [
         "",
@@ -241,7 +241,7 @@ def report(facts: dict) -> str:
         else f"| {p['table']} | {p['limit_us']} µs | {p['architecture']} | "
         f"{p['predicted_us']:.1f} µs | **{p['measured_us']:.1f} µs** | "
         f"{p['afterwards_us']:.1f} µs |"
-        for p in facts["promises"]
+        for p in results["promises"]
     ]
     return "\n".join(lines) + "\n"
 

@@ -123,14 +123,14 @@ def main() -> None:
             print(searches[-1], flush=True)
             answers += measure_answers(Path(folder), kind, options.answers)
             print(*answers[-2:], sep="\n", flush=True)
-    facts = collect_provenance("python benchmarks/memory.py --out results")
+    origin = collect_provenance("python benchmarks/memory.py --out results")
     (options.out / "memory.json").write_text(
-        json.dumps(facts | {"rows": searches, "answers": answers}, indent=1) + "\n"
+        json.dumps(origin | {"rows": searches, "answers": answers}, indent=1) + "\n"
     )
     lines = [
         "# Memory",
         "",
-        f"`{facts['command']}`, {facts['date']}.",
+        f"`{origin['command']}`, {origin['date']}.",
         "",
         "## A search",
         "",

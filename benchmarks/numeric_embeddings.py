@@ -42,8 +42,8 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
         "loss": finished.scores["network"].metrics[metric].value,
         "architecture": str(finished.model.architecture),
         "parameters": finished.model.costs["parameters"],
-        "knots": sum(map(len, run.data.task.inputs.knots)),
-        "columns": len(run.data.task.inputs.embedded),
+        "knots": sum(map(len, run.data.spec.inputs.knots)),
+        "columns": len(run.data.spec.inputs.embedded),
         "candidates": [
             {
                 "architecture": str(candidate.architecture),
@@ -66,12 +66,12 @@ def main() -> None:
     measure_pairs(options, "numeric_embeddings", TABLES, KINDS, execute, report)
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     lines = [
         "# Numeric embeddings",
         "",
-        f"`{facts['command']}`, {facts['date']}. Default searches with the limits of "
+        f"`{origin['command']}`, {origin['date']}. Default searches with the limits of "
         "[tables.md](tables.md), with numeric embeddings and with numbers as they are, on the same "
         "splits. Log loss, or RMSE, on test rows that nothing else saw; mean over seeds, and the "
         "mean of the paired differences with its standard error. Seconds are those of search and "

@@ -83,7 +83,7 @@ def measured(files: list[Path], work: Path, name: str, memory: str) -> dict[str,
             "seconds": encoding.seconds,
             "rows_a_second": rows / encoding.seconds,
             "peak_bytes": encoding.peak,
-            "passes": dict(store.facts["seconds"]),
+            "passes": dict(store.metadata["seconds"]),
         },
         "search": {
             "seconds": searching.seconds,
@@ -99,12 +99,12 @@ def measured(files: list[Path], work: Path, name: str, memory: str) -> dict[str,
     }
 
 
-def report(rows: list[dict], facts: dict, memory: str) -> str:
+def report(rows: list[dict], origin: dict, memory: str) -> str:
     """The same for people."""
     lines = [
         "# Tables larger than memory",
         "",
-        f"`{facts['command']}`, {facts['date']}. {__doc__.split(chr(10) * 2)[2]}",
+        f"`{origin['command']}`, {origin['date']}. {__doc__.split(chr(10) * 2)[2]}",
         "",
         f"Memory set to {memory}, limit {LIMIT:,} parameters, one core for training.",
         "",
@@ -135,12 +135,12 @@ def main() -> None:
     work.mkdir(parents=True, exist_ok=True)
     cases = {"one": options.files[:1], "all": options.files}
     rows = [measured(files, work, name, options.memory) for name, files in cases.items()]
-    facts = collect_provenance(
+    origin = collect_provenance(
         "python benchmarks/out_of_core.py --files big/*.txt --out results --work ..."
     )
-    text = json.dumps({"provenance": facts, "memory": options.memory, "rows": rows}, indent=1)
+    text = json.dumps({"provenance": origin, "memory": options.memory, "rows": rows}, indent=1)
     (options.out / "out_of_core.json").write_text(text + "\n")
-    (options.out / "out_of_core.md").write_text(report(rows, facts, options.memory))
+    (options.out / "out_of_core.md").write_text(report(rows, origin, options.memory))
 
 
 if __name__ == "__main__":

@@ -66,12 +66,12 @@ def measure(options: Any, folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def report(facts: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+def report(origin: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     """Return the page."""
     lines = [
         "# Prediction",
         "",
-        f"`{facts['command']}`, {facts['date']}, {facts['machine']['cores']} cores. `tabnas "
+        f"`{origin['command']}`, {origin['date']}, {origin['machine']['cores']} cores. `tabnas "
         f"predict` of {ROWS:,} rows of adult, to a file of the same format; seconds of the "
         "process, medians by turns. *Start* is the same command for ten rows: imports, kernels and "
         "model. Both numbers of threads write the same bytes.",
@@ -92,8 +92,8 @@ def main() -> None:
     options = parser.parse_args()
     with TemporaryDirectory() as folder:
         rows = measure(options, Path(folder))
-    facts = collect_provenance("python benchmarks/predict.py --data ... --out results")
-    write_results(options.out, "predict", facts | {"rows": rows}, report(facts, rows))
+    origin = collect_provenance("python benchmarks/predict.py --data ... --out results")
+    write_results(options.out, "predict", origin | {"rows": rows}, report(origin, rows))
 
 
 if __name__ == "__main__":

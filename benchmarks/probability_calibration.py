@@ -57,10 +57,10 @@ def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
     run = plan_run(LabelledTable.from_table(table, target), settings)
     finished = run.execute()
     test, temperature = run.data.test, finished.chosen.temperature
-    net = SuperNet.standalone(finished.model.architecture, run.data.task)
+    net = SuperNet.standalone(finished.model.architecture, run.data.spec)
     net.load_weights(finished.model.weights)
     logits = net.logits(finished.model.architecture, test.examples)
-    facts: dict[str, float | str | int] = {
+    result: dict[str, float | str | int] = {
         "table": name,
         "seed": seed,
         "fitted on": "folds" if run.plan.folds else "validation",
@@ -69,9 +69,9 @@ def measure(name: str, folder: Path, seed: int) -> dict[str, float | str | int]:
     }
     for kind, raw in (("with", logits), ("without", logits * np.float32(temperature))):
         chances = probabilities(raw)
-        facts[f"log loss {kind}"] = score(run.data.target, test.y, chances)["log_loss"].value
-        facts[f"error {kind}"] = calibration_error(chances, test.y)
-    return facts
+        result[f"log loss {kind}"] = score(run.data.target, test.y, chances)["log_loss"].value
+        result[f"error {kind}"] = calibration_error(chances, test.y)
+    return result
 
 
 def main() -> None:
@@ -84,22 +84,22 @@ def main() -> None:
         for seed in range(options.seeds):
             rows.append(measure(name, options.data, seed))
             print(rows[-1], flush=True)
-    facts = collect_provenance(
+    origin = collect_provenance(
         "python benchmarks/probability_calibration.py --data ... --out results"
     )
     write_results(
         options.out,
         "probability_calibration",
-        facts | {"rows": rows},
-        report(facts, rows, options.seeds),
+        origin | {"rows": rows},
+        report(origin, rows, options.seeds),
     )
 
 
-def report(facts, rows, seeds: int) -> str:
+def report(origin, rows, seeds: int) -> str:
     lines = [
         "# Calibrated probabilities",
         "",
-        f"`{facts['command']}`, {facts['date']}. Means over {seeds} seeds, on test rows. The "
+        f"`{origin['command']}`, {origin['date']}. Means over {seeds} seeds, on test rows. The "
         "calibration error is the mean distance between the said chance of the likeliest class "
         f"and how often it is right, over {BINS} bins of equally many rows (with few test rows "
         "most of it is chance).",

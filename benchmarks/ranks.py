@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from _shared import write_results
 
-from tabnas.nets import Adam, Embedding, Examples, Inputs, SuperNet, Task
+from tabnas.nets import Adam, Embedding, Examples, Inputs, NetworkSpec, SuperNet
 from tabnas.paper import collect_provenance
 from tabnas.space import SearchSpace
 
@@ -37,36 +37,36 @@ class Shape:
     """A table and its training."""
 
     name: str
-    task: Task
+    spec: NetworkSpec
     batch: int  # rows of each worker
 
     def examples(self) -> Examples:
         rng = np.random.default_rng(0)
         rows = BATCHES * self.batch
-        tables = self.task.inputs.embeddings
+        tables = self.spec.inputs.embeddings
         categories = [rng.integers(0, table.categories, rows) for table in tables]
         return Examples(
-            self.task,
-            numeric=rng.normal(size=(rows, self.task.inputs.numeric)),
+            self.spec,
+            numeric=rng.normal(size=(rows, self.spec.inputs.numeric)),
             categorical=np.stack(categories, axis=1) if tables else None,
-            target=rng.integers(0, max(self.task.outputs, 2), rows),
+            target=rng.integers(0, max(self.spec.outputs, 2), rows),
         )
 
 
 SHAPES = [
     Shape(
         name="Letter, 16 numbers, 26 classes",
-        task=Task(inputs=Inputs(numeric=16), loss="softmax", outputs=26),
+        spec=NetworkSpec(inputs=Inputs(numeric=16), loss="softmax", outputs=26),
         batch=128,
     ),
     Shape(
         name="Letter, batches of 2,048",
-        task=Task(inputs=Inputs(numeric=16), loss="softmax", outputs=26),
+        spec=NetworkSpec(inputs=Inputs(numeric=16), loss="softmax", outputs=26),
         batch=2048,
     ),
     Shape(
         name="Criteo, 13 numbers, 26 tables of 100,000 x 16",
-        task=Task(
+        spec=NetworkSpec(
             inputs=Inputs(
                 numeric=13, embeddings=[Embedding(categories=100_000, dimension=16)] * 26
             ),
@@ -79,9 +79,9 @@ SHAPES = [
 
 def step_us(shape: Shape, engine: str) -> float:
     """Microseconds of a step by two children, both near the widest of a space of three layers."""
-    ends = {"inputs": shape.task.inputs.width, "outputs": shape.task.outputs}
+    ends = {"inputs": shape.spec.inputs.width, "outputs": shape.spec.outputs}
     space = SearchSpace.uniform(layers=3, widths=WIDTHS, **ends)
-    net = SuperNet(space, shape.task, optimizer=Adam(), engine=engine, workers=2)
+    net = SuperNet(space, shape.spec, optimizer=Adam(), engine=engine, workers=2)
     examples, children = shape.examples(), [[5, 4, 3], [4, 5, 4]]
     order = np.random.default_rng(1).permutation(len(examples))
     rows = [np.array_split(order, BATCHES)[i] for i in range(BATCHES)]
@@ -101,21 +101,21 @@ def in_process(number: int) -> None:
     """One process of some that torchrun has started, or the only one: prints what it measures."""
     import torch
 
-    from tabnas.runs import connect_ranks
+    from tabnas.runs import connect_process_group
 
     shape = SHAPES[number]
     if "WORLD_SIZE" not in os.environ:
         torch.set_num_threads(1)
         print(step_us(shape, "torch"))
         return
-    with connect_ranks() as ranks:
+    with connect_process_group() as process_group:
         torch.set_num_threads(1)
         us = step_us(shape, "torch.distributed")
-        if ranks.is_first:
+        if process_group.is_first:
             print(us)
 
 
-def measured_us(number: int, processes: int) -> float:
+def measure_us(number: int, processes: int) -> float:
     """The same in processes of their own."""
     launcher = [sys.executable]
     if processes > 1:
@@ -127,7 +127,7 @@ def measured_us(number: int, processes: int) -> float:
 
 def compare(number: int) -> dict[str, object]:
     """One process and two, in turns."""
-    turns = [{n: measured_us(number, n) for n in (1, 2)} for _ in range(TURNS)]
+    turns = [{n: measure_us(number, n) for n in (1, 2)} for _ in range(TURNS)]
     us = {n: statistics.median(turn[n] for turn in turns) for n in (1, 2)}
     gains = sorted(turn[1] / turn[2] for turn in turns)
     shape = SHAPES[number]
@@ -172,9 +172,9 @@ def main() -> None:
         return
     if options.out is None:
         parser.error("--out is missing")
-    facts = collect_provenance("python benchmarks/ranks.py --out results")
-    facts["versions"] |= {"torch": version("torch")}
-    results = facts | {"rows": []}
+    origin = collect_provenance("python benchmarks/ranks.py --out results")
+    origin["versions"] |= {"torch": version("torch")}
+    results = origin | {"rows": []}
     for number in range(len(SHAPES)):
         results["rows"].append(compare(number))
         print(results["rows"][-1], flush=True)

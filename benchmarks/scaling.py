@@ -25,8 +25,8 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     SuperNet,
-    Task,
     TrainingSettings,
     train,
 )
@@ -77,17 +77,17 @@ def test_loss(folder: Path, name: str, scaling: str, seed: int) -> float:
     split = split_random(len(table), Shares(), rng)
     encoder, numeric, categorical = arrays(table, split.train, scaling)
     embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.categories]
-    task = Task(
+    spec = NetworkSpec(
         inputs=Inputs(numeric=numeric.shape[1], embeddings=embeddings),
         loss=LOSSES[target.task],
         outputs=target.outputs,
     )
 
     def part(rows):
-        return Examples(task, numeric=numeric[rows], categorical=categorical[rows], target=y[rows])
+        return Examples(spec, numeric=numeric[rows], categorical=categorical[rows], target=y[rows])
 
     child = Architecture((64, 64, 32))
-    net = SuperNet.standalone(child, task, optimizer=Adam(), seed=seed)
+    net = SuperNet.standalone(child, spec, optimizer=Adam(), seed=seed)
     training = TrainingSettings(
         epochs=40,
         batch_size=128,
@@ -110,7 +110,7 @@ def main() -> None:
             for scaling in SCALINGS
         }
         print(name, {s: round(float(np.mean(v)), 4) for s, v in losses[name].items()}, flush=True)
-    facts = collect_provenance("python benchmarks/scaling.py --data ... --out results")
+    origin = collect_provenance("python benchmarks/scaling.py --data ... --out results")
     means = np.array([[np.mean(losses[t][s]) for s in SCALINGS] for t in TABLES])
     ranks = np.array(
         [
@@ -122,12 +122,12 @@ def main() -> None:
         ]
     ).mean(axis=(0, 1))
     (options.out / "scaling.json").write_text(
-        json.dumps(facts | {"losses": losses}, indent=2) + "\n"
+        json.dumps(origin | {"losses": losses}, indent=2) + "\n"
     )
     lines = [
         "# Scaling of numeric columns",
         "",
-        f"`{facts['command']}`, {facts['date']}. Mean test loss of a 64-64-32 network over "
+        f"`{origin['command']}`, {origin['date']}. Mean test loss of a 64-64-32 network over "
         f"{options.seeds} seeds; the same splits for every scaling.",
         "",
         "| table | " + " | ".join(SCALINGS) + " |",

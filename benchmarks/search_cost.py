@@ -21,7 +21,7 @@ from _shared import make_parser, sample_table, write_results
 from tabnas import PAPER_WIDTHS
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
-from tabnas.runs.candidates._training import Trial
+from tabnas.runs.candidates._candidate import Trial
 from tabnas.search import Search, select
 
 TABLES = {  # target; limits: of the default space, for 5 % and for 50 % of the paper's widths
@@ -92,18 +92,18 @@ def main() -> None:
                 }
             )
             print({k: v for k, v in rows[-1].items() if k != "times"}, flush=True)
-    facts = collect_provenance("python benchmarks/search_cost.py --data ... --out results")
+    origin = collect_provenance("python benchmarks/search_cost.py --data ... --out results")
     write_results(
-        options.out, "search_cost", facts | {"rows": rows}, report(facts, rows, options.repeats)
+        options.out, "search_cost", origin | {"rows": rows}, report(origin, rows, options.repeats)
     )
 
 
-def report(facts, rows, repeats: int) -> str:
+def report(origin, rows, repeats: int) -> str:
     """The table, for people."""
     lines = [
         "# What a search costs",
         "",
-        f"`{facts['command']}`, {facts['date']}. Time from encoded arrays to the candidates, in "
+        f"`{origin['command']}`, {origin['date']}. Time from encoded arrays to the candidates, in "
         f"stand-alone trainings of the first at its own default epochs; medians of {repeats}, one "
         "thread, same run. The paper's searches cost 3.0. Beside it: training all candidates.",
         "",

@@ -72,14 +72,14 @@ def measure(version: str, table: str, seed: int, time: float | None) -> dict[str
     }
 
 
-def report(facts: dict[str, Any], rows: Sequence[dict[str, Any]]) -> str:
+def report(origin: dict[str, Any], rows: Sequence[dict[str, Any]]) -> str:
     """One line for each table, time and version: means over the seeds, first the fresh ones."""
     fresh = [row for row in rows if row["seed"] >= FIRST_FRESH_SEED]
     known = [row for row in rows if row["seed"] < FIRST_FRESH_SEED]
     lines = [
         "# Small tables, and what more time does to them",
         "",
-        f"`{facts['command']}`, {facts['date']}. *Held out* is the log loss by which the network "
+        f"`{origin['command']}`, {origin['date']}. *Held out* is the log loss by which the network "
         "was chosen, *test* that on rows that nothing else saw, *worst* that of the worst seed.",
         "",
         NOTES,
@@ -143,8 +143,8 @@ def main() -> None:
                     continue
                 rows.append(measure(options.version, table, seed, time))
                 print(rows[-1], flush=True)
-                facts = collect_provenance(COMMAND)
-                atomic_write(file, json.dumps(facts | {"rows": rows}, indent=1) + "\n")
+                origin = collect_provenance(COMMAND)
+                atomic_write(file, json.dumps(origin | {"rows": rows}, indent=1) + "\n")
     atomic_write(options.out / "small_tables.md", report(collect_provenance(COMMAND), rows))
 
 

@@ -62,13 +62,14 @@ def main() -> None:
     measure_pairs(options, "small_teachers", TABLES, KINDS, execute, report)
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     lines = [
         "# Teachers on small tables",
         "",
-        f"`{facts['command']}`, {facts['date']}. Log loss, or RMSE, on test rows that nothing else "
-        "saw: mean over seeds, and the mean of the paired differences to the same search by labels "
+        f"`{origin['command']}`, {origin['date']}. "
+        "Log loss, or RMSE, on test rows that nothing else saw: mean over seeds, and the mean of "
+        "the paired differences to the same search by labels "
         "alone, with its standard error.",
         "",
         "| table | rows | seeds | by labels alone | wide network | difference | network and trees "

@@ -154,15 +154,16 @@ def measure_growth(rows: list[dict[str, Any]], warm_up: int) -> dict[str, Any]:
     }
 
 
-def report(facts: dict[str, Any], growth: dict[str, Any], rows: list[dict[str, Any]]) -> str:
+def report(origin: dict[str, Any], growth: dict[str, Any], rows: list[dict[str, Any]]) -> str:
     """The Markdown of the result."""
     last = rows[-1]
     return "\n".join(
         [
             "# Searches back to back",
             "",
-            f"`{facts['command']}`, {facts['date']}. {growth['searches']} searches of small tables "
-            f"in one process, with folders and checkpoints; the first {growth['warm_up']} warm up. "
+            f"`{origin['command']}`, {origin['date']}. "
+            f"{growth['searches']} searches of small tables in one process, with folders and "
+            f"checkpoints; the first {growth['warm_up']} warm up. "
             f"Verdict: **{growth['verdict']}**.",
             "",
             "| after the warm-up | first | last | a search |",
@@ -196,15 +197,15 @@ def main() -> None:
     warnings.simplefilter("ignore")  # of small tables, again and again
     rows = soak(60 * options.minutes)
     growth = measure_growth(rows, WARM_UP * len(works()))
-    facts = collect_provenance(
+    origin = collect_provenance(
         f"python benchmarks/soak.py --minutes {options.minutes:g} --out results"
     )
     print(json.dumps(growth, indent=1))
     shortened = [{n: row[n] for n in ("work", "resident_mb", "handles", "threads")} for row in rows]
     (options.out / "soak.json").write_text(
-        json.dumps(facts | growth | {"rows": shortened}, indent=1) + "\n"
+        json.dumps(origin | growth | {"rows": shortened}, indent=1) + "\n"
     )
-    (options.out / "soak.md").write_text(report(facts, growth, rows))
+    (options.out / "soak.md").write_text(report(origin, growth, rows))
 
 
 if __name__ == "__main__":

@@ -121,15 +121,15 @@ def measure(sources: dict[str, Path], folder: Path, repeats: int) -> list[dict[s
     return measured
 
 
-def report(facts: dict[str, Any], measured: list[dict[str, Any]]) -> str:
+def report(origin: dict[str, Any], measured: list[dict[str, Any]]) -> str:
     """Return the page."""
     cases = list(dict.fromkeys(row["case"] for row in measured))
     versions = list(dict.fromkeys(row["version"] for row in measured))
     lines = [
         "# How long commands take to start",
         "",
-        f"`{facts['command']}`, {facts['date']}, {facts['machine']['processor']}, "
-        f"{facts['machine']['cores']} cores. Seconds from the start of the process, with compiled "
+        f"`{origin['command']}`, {origin['date']}, {origin['machine']['processor']}, "
+        f"{origin['machine']['cores']} cores. Seconds from the start of the process, with compiled "
         "kernels and bytecode on disk: of a search, up to its first training step; of other "
         "commands, all of it. Medians of processes by turns.",
         "",
@@ -160,12 +160,12 @@ def main() -> None:
     sources = {"now": Path(tabnas.__file__).parents[1]}
     if options.before is not None:
         sources = {"before": options.before.resolve(), **sources}
-    facts = collect_provenance("python benchmarks/start.py --out results --before ...")
+    origin = collect_provenance("python benchmarks/start.py --out results --before ...")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["PYTHONPYCACHEPREFIX"] = f"{folder}/bytecode"
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         measured = measure(sources, Path(folder), options.repeats)
-    write_results(options.out, "start", facts | {"starts": measured}, report(facts, measured))
+    write_results(options.out, "start", origin | {"starts": measured}, report(origin, measured))
 
 
 if __name__ == "__main__":

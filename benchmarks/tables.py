@@ -53,13 +53,13 @@ def encode_inputs(prepared, part, parameters: int) -> np.ndarray:
 
 
 def fit_mlp(run, parameters: int):
-    """Fit scikit-learn's network of about as many parameters; return predictions and facts."""
+    """Fit scikit-learn's network of about as many parameters; return predictions and a summary."""
     prepared = run.data
     train, test = (
         encode_inputs(prepared, part, parameters)
         for part in (prepared.train_and_validation, prepared.test)
     )
-    outputs = prepared.task.outputs
+    outputs = prepared.spec.outputs
     width = max(1, int((parameters - outputs) / (train.shape[1] + 1 + outputs)))
     classes = isinstance(prepared.target, ClassTarget)
     kind = MLPClassifier if classes else MLPRegressor
@@ -98,7 +98,7 @@ def main() -> None:
         finished = run.execute()
         seconds = perf_counter() - began
         test = run.data.test
-        predicted, facts = fit_mlp(run, int(finished.model.costs["parameters"]))
+        predicted, mlp = fit_mlp(run, int(finished.model.costs["parameters"]))
         scores = {kind: to_builtins(scores) for kind, scores in finished.scores.items()}
         scores["scikit-learn MLP"] = to_builtins(score(run.data.target, test.y, predicted))
         rows.append(
@@ -110,17 +110,17 @@ def main() -> None:
                 "metric": "rmse" if run.data.target.task == "regression" else "log_loss",
                 "seconds": seconds,
                 "timings": finished.phase_seconds,
-                "mlp": facts,
+                "mlp": mlp,
                 "scores": scores,
             }
         )
         print(name, rows[-1]["architecture"], round(seconds, 1), flush=True)
-        facts = collect_provenance("python benchmarks/tables.py --data ... --out results")
-        page = report(facts, rows) + report_embeddings(options.out / "numeric_embeddings.json")
-        write_results(options.out, "tables", facts | {"rows": rows}, page)
+        origin = collect_provenance("python benchmarks/tables.py --data ... --out results")
+        page = report(origin, rows) + report_embeddings(options.out / "numeric_embeddings.json")
+        write_results(options.out, "tables", origin | {"rows": rows}, page)
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the report."""
     kinds = ("network", "scikit-learn MLP", "boosted trees", "trivial")
 
@@ -131,7 +131,7 @@ def report(facts, rows) -> str:
     lines = [
         "# Every table, one command",
         "",
-        f"`{facts['command']}`, {facts['date']}. No options but the target and the limit. "
+        f"`{origin['command']}`, {origin['date']}. No options but the target and the limit. "
         "Log loss and accuracy, or RMSE and R², on test rows that nothing else saw. scikit-learn's "
         "MLP has one hidden layer and as many parameters as the found network.",
         "",

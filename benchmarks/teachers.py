@@ -67,12 +67,12 @@ def main() -> None:
     measure_pairs(options, "teachers", TABLES, KINDS, execute, report)
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     lines = [
         "# Teachers",
         "",
-        f"`{facts['command']}`, {facts['date']}. Default searches with the limits of "
+        f"`{origin['command']}`, {origin['date']}. Default searches with the limits of "
         "[tables.md](tables.md), with a teacher (`auto`) and by labels alone "
         "(`--teacher none`), on the same splits. Log loss, or RMSE, on test rows that nothing "
         "else saw; mean over seeds, "
@@ -119,7 +119,7 @@ def report(facts, rows) -> str:
         "",
         "## Time",
         "",
-        f"Seconds of the whole run, medians over seeds, {facts['machine']['cores']} cores.",
+        f"Seconds of the whole run, medians over seeds, {origin['machine']['cores']} cores.",
         "",
         "| table | by labels alone | with a teacher | ratio |",
         "|---|---|---|---|",

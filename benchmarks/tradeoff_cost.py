@@ -85,13 +85,13 @@ def main() -> None:
         for name in options.tables:
             rows += measure(name, options.data, seed)
             print(*rows[-len(CANDIDATES) - 1 :], sep="\n", flush=True)
-    facts = collect_provenance("python benchmarks/tradeoff_cost.py --data ... --out results")
+    origin = collect_provenance("python benchmarks/tradeoff_cost.py --data ... --out results")
     write_results(
-        options.out, "tradeoff_cost", facts | {"rows": rows}, report(facts, rows, options.seeds)
+        options.out, "tradeoff_cost", origin | {"rows": rows}, report(origin, rows, options.seeds)
     )
 
 
-def report(facts, rows, seeds: int) -> str:
+def report(origin, rows, seeds: int) -> str:
     def of(table, seed, candidates):
         return next(
             row
@@ -104,8 +104,9 @@ def report(facts, rows, seeds: int) -> str:
     lines = [
         "# Trade-offs",
         "",
-        f"`{facts['command']}`, {facts['date']}. {LIMITS} limits on each table, each twice the one "
-        f"before, {seeds} seeds. How many times as long the separate searches take, and the test "
+        f"`{origin['command']}`, {origin['date']}. "
+        f"{LIMITS} limits on each table, each twice the one before, {seeds} seeds. How many times "
+        "as long the separate searches take, and the test "
         "losses of the trade-off's networks over theirs (geometric mean over limits and seeds; "
         "below 1 the trade-off is better).",
         "",

@@ -26,8 +26,8 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     SuperNet,
-    Task,
     TrainingSettings,
     train,
 )
@@ -89,11 +89,11 @@ def load(folder: Path, name: str, seed: int):
     encoded = encoder.encode(table)
     embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.categories]
     inputs = Inputs(numeric=encoded.numeric.shape[1], embeddings=embeddings)
-    task = Task(inputs=inputs, loss=LOSSES[fitted.task], outputs=fitted.outputs)
+    spec = NetworkSpec(inputs=inputs, loss=LOSSES[fitted.task], outputs=fitted.outputs)
 
     def part(rows):
         some = encoded.take(rows)
-        return Examples(task, numeric=some.numeric, categorical=some.categorical, target=y[rows])
+        return Examples(spec, numeric=some.numeric, categorical=some.categorical, target=y[rows])
 
     return part(split.train), part(split.validation), part(split.test)
 
@@ -102,7 +102,7 @@ def test_loss(parts, child: Architecture, setting, seed: int) -> dict[str, float
     """The loss on the test part of one network, infinite if its training breaks down."""
     (optimizer, rate), batch, epochs = setting
     training, validation, test = parts
-    net = SuperNet.standalone(child, training.task, optimizer=optimizer, seed=seed)
+    net = SuperNet.standalone(child, training.spec, optimizer=optimizer, seed=seed)
     plan = TrainingSettings(epochs=epochs, batch_size=batch, schedule=Cosine(rate), seed=seed)
     began = time.perf_counter()
     try:
@@ -133,7 +133,7 @@ def main() -> None:
                 if (name, seed, optimizer, batch, epochs) in done:
                     continue
                 setting = (OPTIMIZERS[optimizer], batch, epochs)
-                facts = test_loss(parts, child, setting, seed)
+                losses = test_loss(parts, child, setting, seed)
                 rows.append(
                     {
                         "table": name,
@@ -143,15 +143,15 @@ def main() -> None:
                         "batch": batch,
                         "epochs": epochs,
                     }
-                    | facts
+                    | losses
                 )
         print(name, flush=True)
-        facts = collect_provenance("python benchmarks/training.py --data ... --out results")
-        path.write_text(json.dumps(facts | {"rows": rows}, indent=0) + "\n")
-    (options.out / "training.md").write_text(report(facts, rows, options.tables, options.seeds))
+        origin = collect_provenance("python benchmarks/training.py --data ... --out results")
+        path.write_text(json.dumps(origin | {"rows": rows}, indent=0) + "\n")
+    (options.out / "training.md").write_text(report(origin, rows, options.tables, options.seeds))
 
 
-def report(facts, rows, tables, seeds: int) -> str:
+def report(origin, rows, tables, seeds: int) -> str:
     """The tables, for people."""
 
     def mean(name, setting, what="loss") -> float:
@@ -184,8 +184,9 @@ def report(facts, rows, tables, seeds: int) -> str:
     lines = [
         "# How to train",
         "",
-        f"`{facts['command']}`, {facts['date']}. Test loss of a 64-32-32 network, mean of {seeds} "
-        "seeds, relative to the best setting of the table at 40 epochs; cosine schedule, weights "
+        f"`{origin['command']}`, {origin['date']}. "
+        f"Test loss of a 64-32-32 network, mean of {seeds} seeds, relative to the best setting of "
+        "the table at 40 epochs; cosine schedule, weights "
         "of the best epoch on validation rows kept. The mean is geometric, the first table sorted.",
         "",
         *head,

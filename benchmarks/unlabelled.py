@@ -26,10 +26,11 @@ from tabnas.model import primary_loss
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._answers import LABELS_ONLY, Lesson
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs.candidates._candidate import Trial
+from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import TEACHER_SHARES, run_training
-from tabnas.runs.candidates._training import Trial, make_candidate_training
 from tabnas.runs.evaluation._scores import load_network
 from tabnas.runs.evaluation._teacher_scores import _decode_answers
 from tabnas.runs.search._search_step import search_step
@@ -171,7 +172,7 @@ def prepare(folder, name: str, seed: int, labelled: float) -> Experiment:
 
     checkpoint = RunCheckpoint()
     architectures = search_step(run, ignore, checkpoint).architectures
-    answers, teachers = teacher_step(run, ignore, checkpoint, TaskPool(checkpoint))
+    answers, teachers = teacher_step(run, ignore, checkpoint, JobPool(checkpoint))
     return Experiment(replace(run, answers=answers, teachers=teachers), architectures, pools)
 
 
@@ -223,22 +224,22 @@ def main() -> None:
                 rows.append(execute(options.data, name, seed, labelled))
                 row = rows[-1]
                 print(name, seed, labelled, row["losses"], f"{row['seconds']:.0f} s", flush=True)
-                facts = collect_provenance(command)
+                origin = collect_provenance(command)
                 write_results(
-                    options.out, "unlabelled", facts | {"rows": rows}, report(facts, rows)
+                    options.out, "unlabelled", origin | {"rows": rows}, report(origin, rows)
                 )
-    facts = collect_provenance(command)
-    write_results(options.out, "unlabelled", facts | {"rows": rows}, report(facts, rows))
+    origin = collect_provenance(command)
+    write_results(options.out, "unlabelled", origin | {"rows": rows}, report(origin, rows))
 
 
-def report(facts, rows) -> str:
+def report(origin, rows) -> str:
     """Return the page."""
     hidden = [row for row in rows if row["labelled"] == LABELLED]
     complete = [row for row in rows if row["labelled"] == 1.0]
     lines = [
         "# Rows without a target, and augmented rows",
         "",
-        f"`{facts['command']}`, {facts['date']}. Samples of at most {MAX_ROWS:,} rows with the "
+        f"`{origin['command']}`, {origin['date']}. Samples of at most {MAX_ROWS:,} rows with the "
         "limits of [tables.md](tables.md); a fifth are test rows. Log loss, or RMSE, on test rows; "
         "means over seeds. Changes are to the network with a teacher and without these rows, with "
         "the standard error of the paired differences; below zero is better. *Always*: all "

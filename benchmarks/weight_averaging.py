@@ -73,19 +73,19 @@ def make_averages(net: SuperNet, steps_per_epoch: int) -> dict[str, WeightAverag
 
 def make_trainer(data, architecture, validation=None, **settings) -> Trainer:
     """Return a training with the default settings, without validation unless it is passed."""
-    rows = rows_for(data.task, data.train_in_memory)
+    rows = rows_for(data.spec, data.train_in_memory)
     batch_size = default_batch_size(len(rows))
     training = TrainingSettings(
         epochs=default_epochs(len(rows), batch_size), batch_size=batch_size,
         schedule=Cosine(LEARNING_RATE), **settings,
     )  # fmt: skip
-    net = SuperNet.standalone(architecture, data.task, optimizer=OPTIMIZER, seed=training.seed)
+    net = SuperNet.standalone(architecture, data.spec, optimizer=OPTIMIZER, seed=training.seed)
     return Trainer(net, architecture, rows, training, validation)
 
 
 def time_trainings(data, architecture) -> dict[str, float]:
     """Return the processor seconds of a training with and without an average, the best of some."""
-    validation = rows_for(data.task, data.validation)
+    validation = rows_for(data.spec, data.validation)
     seconds = {OFF: inf, "on": inf}
     for _ in range(TIMINGS):
         for kind, averaging in ((OFF, 0.0), ("on", AVERAGING)):
@@ -98,7 +98,7 @@ def time_trainings(data, architecture) -> dict[str, float]:
 
 def measure(data, architecture, seed: int) -> dict[str, dict[str, float]]:
     """Train once; return the best epoch of every average, and its losses."""
-    validation, test = (rows_for(data.task, part) for part in (data.validation, data.test))
+    validation, test = (rows_for(data.spec, part) for part in (data.validation, data.test))
     trainer = make_trainer(data, architecture, seed=seed)
     net, settings = trainer.net, trainer.settings
     steps_per_epoch = trainer.steps // settings.epochs
@@ -146,9 +146,11 @@ def main() -> None:
     rows, costs = before.get("rows", []), before.get("costs", [])
 
     def write() -> None:
-        facts = collect_provenance("python benchmarks/weight_averaging.py --data ... --out results")
-        content = facts | {"costs": costs, "rows": rows}
-        write_results(options.out, "weight_averaging", content, report(facts, rows, costs))
+        origin = collect_provenance(
+            "python benchmarks/weight_averaging.py --data ... --out results"
+        )
+        content = origin | {"costs": costs, "rows": rows}
+        write_results(options.out, "weight_averaging", content, report(origin, rows, costs))
 
     done = {(row["table"], row["seed"]) for row in rows}
     for seed in range(options.seeds * MORE_SEEDS):
@@ -158,8 +160,8 @@ def main() -> None:
             table, limit = load(options.data, name)
             settings = RunSettings(limits={"parameters": limit}, seed=seed, reference_models=False)
             data = prepare_data(table, settings)
-            for dimension in DIMENSIONS if data.task.inputs.embedded else (0,):
-                network = widest(data.task, dimension, limit)
+            for dimension in DIMENSIONS if data.spec.inputs.embedded else (0,):
+                network = widest(data.spec, dimension, limit)
                 if network is None:
                     continue
                 rows.append(
@@ -181,13 +183,13 @@ def main() -> None:
         data = prepare_data(
             table, RunSettings(limits={"parameters": limit}, reference_models=False)
         )
-        network = widest(data.task, 0, limit)
+        network = widest(data.spec, 0, limit)
         costs.append({"table": name, "architecture": str(network), **time_trainings(data, network)})
         print(costs[-1], flush=True)
     write()
 
 
-def report(facts, rows, costs) -> str:
+def report(origin, rows, costs) -> str:
     """Return the page."""
     horizons = [f"{epochs:g}" for epochs in HORIZONS]
     every = f"{FREQUENT:g} every step"
@@ -196,7 +198,7 @@ def report(facts, rows, costs) -> str:
     lines = [
         "# Averages of weights",
         "",
-        f"`{facts['command']}`, {facts['date']}. Networks of two equal layers, as wide as the "
+        f"`{origin['command']}`, {origin['date']}. Networks of two equal layers, as wide as the "
         "limit allows, with numbers as they are and with numeric embeddings of dimension "
         f"{max(DIMENSIONS)}, on at most {MAX_ROWS:,} rows of each table, trained with the default "
         "settings; every seed has a split of its own. An average counts the weights of t epochs "

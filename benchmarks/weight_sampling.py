@@ -21,7 +21,7 @@ from _shared import make_parser, sample_table
 
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
-from tabnas.runs.candidates._training import Trial
+from tabnas.runs.candidates._candidate import Trial
 from tabnas.search import SELECTIONS, Search, select
 
 TABLES = {  # target, limit on parameters

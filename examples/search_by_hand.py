@@ -8,16 +8,25 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from tabnas import Budget, FeasibleSet, SearchSpace
-from tabnas.nets import Adam, Cosine, Examples, Inputs, SuperNet, Task, TrainingSettings, train
+from tabnas.nets import (
+    Adam,
+    Cosine,
+    Examples,
+    Inputs,
+    NetworkSpec,
+    SuperNet,
+    TrainingSettings,
+    train,
+)
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search import Search, SearchSettings, StepRecord, select
 
 # Your own data: scaled float32 features, integer labels.
 pixels, digit = load_digits(return_X_y=True)
 x, x_new, y, y_new = train_test_split((pixels / 8 - 1).astype(np.float32), digit, random_state=0)
-task = Task(inputs=Inputs(numeric=x.shape[1]), loss="softmax", outputs=10)
-training = Examples(task, numeric=x, target=y)
-validation = Examples(task, numeric=x_new, target=y_new)
+spec = NetworkSpec(inputs=Inputs(numeric=x.shape[1]), loss="softmax", outputs=10)
+training = Examples(spec, numeric=x, target=y)
+validation = Examples(spec, numeric=x_new, target=y_new)
 
 # The space: up to two layers (with width 0 a layer is absent), at most 4,000 parameters.
 space = SearchSpace.uniform(layers=2, widths=[0, 8, 16, 24, 32, 48, 64], inputs=64, outputs=10)
@@ -46,7 +55,7 @@ search.run(watch)
 
 print("\nthe three best candidates, trained stand-alone:")
 for candidate in select(search, 3):
-    net = SuperNet.standalone(candidate, task, optimizer=Adam(weight_decay=0.1), seed=0)
+    net = SuperNet.standalone(candidate, spec, optimizer=Adam(weight_decay=0.1), seed=0)
     alone = TrainingSettings(epochs=20, batch_size=32, schedule=Cosine(0.01))
     result = train(net, candidate, training, alone, validation)
     used = feasible.budget.costs(space, candidate)["parameters"]

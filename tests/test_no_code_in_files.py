@@ -25,7 +25,7 @@ ALLOWED = {
     "numba_internals.py": {"numba.core.serialize"},
     # a process and its workers talk to one another; nothing of it is read from a file
     "jobs/_executor.py": {"pickle"},
-    "jobs/_worker.py": {"pickle"},
+    "jobs/_job_process.py": {"pickle"},
     "processes.py": {"joblib.externals.loky", "joblib.externals.loky.ProcessPoolExecutor"},
     # a C compiler of this machine, for files that tabnas wrote itself, with escaped texts only
     "export/c/_compiler.py": {"subprocess"},

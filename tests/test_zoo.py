@@ -96,7 +96,7 @@ def test_stores_see_what_tables_see(animal: Animal, tmp_path: Path) -> None:
             tmp_path / "train.csv", tmp_path / "store", target="y", kinds=declared(animal)
         )
     assert store.encoder.describe()["x"].startswith(animal.kind)
-    assert [note for note in store.facts["notes"] if animal.note in note] or not animal.note
+    assert [note for note in store.metadata["notes"] if animal.note in note] or not animal.note
     assert store.encoder.text_columns == encoder.text_columns
     tables = new_tables(animal, tmp_path, store.encoder)
     first = store.encoder.encode(next(iter(tables.values())))

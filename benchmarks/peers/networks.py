@@ -61,11 +61,11 @@ def fit(
 
 def _widest(split: Split, settings: RunSettings) -> Architecture | None:
     """Return the widest network of equal layers within the limit; None if there is none."""
-    task = split.data.limit_embeddings(settings.budget).task
-    embeddings = task.inputs.numeric_embeddings((DIMENSION,))
+    spec = split.data.limit_embeddings(settings.budget).spec
+    embeddings = spec.inputs.numeric_embeddings((DIMENSION,))
     space = SearchSpace(
-        [[0]], inputs=task.inputs.width, outputs=task.outputs,
-        embedding_parameters=task.inputs.embedding_parameters, numeric_embeddings=embeddings,
+        [[0]], inputs=spec.inputs.width, outputs=spec.outputs,
+        embedding_parameters=spec.inputs.embedding_parameters, numeric_embeddings=embeddings,
     )  # fmt: skip
     dimension = 0 if embeddings is None else DIMENSION
 

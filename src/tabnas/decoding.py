@@ -40,7 +40,7 @@ MAX_COUNT = 2**53
 
 
 class DecodeError(TabNASError):
-    """A file holds something other than what it must hold."""
+    """A file does not hold what is expected of it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Processes that work for this one, and must not outlive it."""
+"""Processes that work for this one, and end with it."""
 
 from __future__ import annotations
 

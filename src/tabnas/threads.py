@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 CGROUP = Path("/sys/fs/cgroup")
 NO_QUOTA = sys.maxsize
-MAX_PIECES = 8  # of a table that are in memory at a time, whatever the number of threads
+MAX_CHUNKS = 8  # of a table that are in memory at a time, whatever the number of threads
 
 _lock = Lock()
 _limit: ContextVar[int | None] = ContextVar("threads", default=None)  # that the user has set
@@ -69,7 +69,7 @@ def _read_quota(folder: Path) -> int:
 
 
 def get_threads() -> int:
-    """Return how many threads may work at a time."""
+    """Return the maximum number of threads at work at a time."""
     limit = _limit.get()
     return available_threads() if limit is None else limit
 
@@ -114,32 +114,32 @@ def release_cores(count: int) -> None:
 
 
 def stream_in_threads(
-    function: Callable[[Item], Result], pieces: Iterable[Item], *, count: int = MAX_PIECES
+    function: Callable[[Item], Result], chunks: Iterable[Item], *, count: int = MAX_CHUNKS
 ) -> Iterator[Result]:
-    """Yield the function of every piece, in order; idle cores compute some of them ahead.
+    """Yield the function of every chunk, in order; idle cores compute some of them ahead.
 
-    It holds a few pieces at a time, for what is larger than memory. The threads take the pieces by
-    turns, so that reading them may be slow, too. An error is raised in the place of its piece. At
-    most `count` threads work, which may be the number of pieces. The function should release
+    It holds a few chunks at a time, for what is larger than memory. The threads take the chunks by
+    turns, so that reading them may be slow, too. An error is raised in the place of its chunk. At
+    most `count` threads work, which may be the number of chunks. The function should release
     Python's global lock for most of its time, else threads only wait for each other.
 
     >>> list(stream_in_threads(abs, iter([-1, 2, -3])))
     [1, 2, 3]
     """
-    helpers = claim_cores(min(count, MAX_PIECES) - 1)
+    helpers = claim_cores(min(count, MAX_CHUNKS) - 1)
     if not helpers:
-        yield from map(function, pieces)
+        yield from map(function, chunks)
         return
-    source = iter(pieces)
+    source = iter(chunks)
 
     def take_turn(turn: Event, next_turn: Event) -> list[Result]:
-        """Return the result of the next piece, or nothing if there is none."""
+        """Return the result of the next chunk, or nothing if there is none."""
         turn.wait()  # a pool begins in order, so the thread before is at work
         try:
             taken = list(islice(source, 1))
         finally:
             next_turn.set()
-        return [function(piece) for piece in taken]
+        return [function(chunk) for chunk in taken]
 
     pool = ThreadPoolExecutor(
         helpers + 1, "tabnas-stream", initializer=_limit.set, initargs=(_limit.get(),)

@@ -28,29 +28,29 @@ def test_count_prints_the_paper_number(capsys: pytest.CaptureFixture[str]) -> No
 def test_count_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--widths", "0,4,8", "--max-parameters", "90", "--max-bytes", "320", "--json"]
     assert run([*COUNT, *arguments]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["feasible"] == 2
-    assert facts["architectures"] == 7
-    assert facts["limits"] == {"parameters": 90, "bytes": 320}
-    assert facts["cheapest"]["architecture"] == "linear"
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["feasible"] == 2
+    assert printed["architectures"] == 7
+    assert printed["limits"] == {"parameters": 90, "bytes": 320}
+    assert printed["cheapest"]["architecture"] == "linear"
     by_hand = {"parameters": 57, "dense_parameters": 49, "flops": 120, "bytes": 228}
-    assert facts["most_expensive"].items() >= ({"architecture": "4"} | by_hand).items()
-    assert facts["unused_widths"] == [[8], [4, 8]]
+    assert printed["most_expensive"].items() >= ({"architecture": "4"} | by_hand).items()
+    assert printed["unused_widths"] == [[8], [4, 8]]
 
 
 def test_count_with_numeric_embeddings(capsys: pytest.CaptureFixture[str]) -> None:
     embedded = ["--embedded-columns", "3", "--knots", "12", "--numeric-dimensions", "0,1,9"]
     arguments = [*COUNT, "--widths", "0,4", *embedded, "--max-parameters", "90"]
     assert run([*arguments, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["architectures"] == 3 * 3
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["architectures"] == 3 * 3
     # linear: 11 and 26, 4: 10 * 4 + 12 + 5 = 57 and 57 + 3 * 4 + 12 = 81, 4-4: 57 + 28 = 85
-    assert facts["feasible"] == 5
-    assert facts["cheapest"]["architecture"] == "linear"
-    assert facts["most_expensive"]["architecture"] == "4-4"
-    assert facts["numeric_embeddings"] == {"columns": 3, "knots": 12, "dimensions": [0, 1, 9]}
-    assert facts["unused_dimensions"] == [9]
-    assert facts["unused_widths"] == [[], []]
+    assert printed["feasible"] == 5
+    assert printed["cheapest"]["architecture"] == "linear"
+    assert printed["most_expensive"]["architecture"] == "4-4"
+    assert printed["numeric_embeddings"] == {"columns": 3, "knots": 12, "dimensions": [0, 1, 9]}
+    assert printed["unused_dimensions"] == [9]
+    assert printed["unused_widths"] == [[], []]
     assert run(arguments) == 0
     assert "never 9" in capsys.readouterr().out
 
@@ -59,12 +59,12 @@ def test_count_with_numeric_embeddings(capsys: pytest.CaptureFixture[str]) -> No
 def test_count_within_a_limit_on_ram(capsys: pytest.CaptureFixture[str], limit: list[str]) -> None:
     arguments = [*COUNT, "--widths", "0,4,8", *limit, "--max-bytes", "400", "--json"]
     assert run(arguments) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["limits"] == {"bytes": 400, "ram_bytes": 60}
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["limits"] == {"bytes": 400, "ram_bytes": 60}
     # ten inputs and one output: linear, 4, 4-4 have 44, 56 and 56 bytes; 4-8 has too many weights
-    assert facts["feasible"] == 3
-    assert facts["most_expensive"]["ram_bytes"] == 56
-    assert facts["unused_widths"] == [[8], [8]]
+    assert printed["feasible"] == 3
+    assert printed["most_expensive"]["ram_bytes"] == 56
+    assert printed["unused_widths"] == [[8], [8]]
 
 
 @pytest.mark.parametrize(

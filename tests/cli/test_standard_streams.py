@@ -14,7 +14,7 @@ import pytest
 
 from tabnas.cli._main import USAGE_ERROR, run
 from tabnas.cli._predictions import (
-    Piece,
+    Chunk,
     column_names,
     find_format,
     print_predictions,
@@ -168,11 +168,11 @@ class Terminal(io.BytesIO):
 
 def test_a_terminal_gets_no_control_characters_and_a_pipe_the_exact_data() -> None:
     label, name = "a\x1b]0;x\x07b", "probability of a\x1b[2J"
-    piece = pa.table({"kind": [label, "c"], name: [0.25, 0.5]})
+    chunk = pa.table({"kind": [label, "c"], name: [0.25, 0.5]})
     seen, piped = Terminal(), io.BytesIO()
     output = find_format(None)
-    for out, table in ((seen, sanitize_table(piece)), (piped, piece)):
-        print_predictions(iter([Piece(table, output.prepare(table))]), out, output)
+    for out, table in ((seen, sanitize_table(chunk)), (piped, chunk)):
+        print_predictions(iter([Chunk(table, output.prepare(table))]), out, output)
     assert not {0x1B, 0x07} & set(seen.getvalue())
     assert len(seen.getvalue().splitlines()) == 3
     assert b"0.25" in seen.getvalue()

@@ -20,7 +20,7 @@ from tabnas.data import (
     summarize_values,
 )
 from tabnas.errors import TabNASError
-from tabnas.model import Model, network_task
+from tabnas.model import Model, make_network_spec
 from tabnas.nets import SGD, SuperNet
 from tabnas.space import Architecture
 
@@ -139,10 +139,10 @@ def make_untrained_model(
 ) -> Model:
     """Make a model with random weights; numbers are embedded if there are knots and a dimension."""
     dimensions = [2] * len(encoder.categories) if dimensions is None else dimensions
-    task = network_task(encoder, target, dimensions, knots if numeric_dimension else ())
-    architecture = Architecture(tuple(widths), numeric_dimension if task.inputs.knots else 0)
+    spec = make_network_spec(encoder, target, dimensions, knots if numeric_dimension else ())
+    architecture = Architecture(tuple(widths), numeric_dimension if spec.inputs.knots else 0)
     rng = np.random.default_rng(seed)
-    net = SuperNet.standalone(architecture, task, optimizer=SGD())
+    net = SuperNet.standalone(architecture, spec, optimizer=SGD())
     weights = {
         name: rng.normal(size=array.shape, scale=1 / math.sqrt(array.shape[0]))
         + (1 if name.endswith("scale") else 0)
@@ -153,7 +153,7 @@ def make_untrained_model(
         target=target,
         architecture=architecture,
         dimensions=tuple(dimensions),
-        knots=task.inputs.knots,
+        knots=spec.inputs.knots,
         weights=weights,
         limits=limits,
     )

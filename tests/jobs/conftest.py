@@ -20,7 +20,7 @@ START_TIMEOUT = 60.0  # seconds for a cluster to start
 
 @pytest.fixture(autouse=True)
 def importable_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let workers import the jobs of these tests."""
+    """Let processes import the jobs of these tests."""
     monkeypatch.syspath_prepend(str(ROOT))
 
 
@@ -60,7 +60,7 @@ def dask_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def job_config(request: pytest.FixtureRequest) -> JobConfig:
-    """Run the test with two workers of every backend."""
+    """Run the test with two processes of every backend."""
     if request.param == "local":
         return JobConfig(processes=2, max_attempts=2)
     address = request.getfixturevalue(f"{request.param}_address")

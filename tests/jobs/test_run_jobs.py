@@ -31,13 +31,13 @@ def test_a_single_process_runs_jobs_in_order_and_in_this_process() -> None:
 
 
 @every_backend
-def test_only_the_job_of_a_worker_that_dies_is_run_again(
+def test_only_the_job_of_a_process_that_dies_is_run_again(
     job_config: JobConfig, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
     pairs = run_jobs(partial(work.square_slowly, log), JOBS, job_config)
     results = dict(islice(pairs, 3))
-    os.kill(work.wait_for_worker(log, work.VICTIM), signal.SIGKILL)
+    os.kill(work.wait_for_process(log, work.VICTIM), signal.SIGKILL)
     results |= dict(pairs)
     assert results == {job: job**2 for job in JOBS}
     n_started = Counter(job for job, _ in work.notes(log))
@@ -46,9 +46,9 @@ def test_only_the_job_of_a_worker_that_dies_is_run_again(
 
 
 @every_backend
-def test_a_job_that_kills_every_worker_is_named(job_config: JobConfig, tmp_path: Path) -> None:
-    with pytest.raises(TabNASError, match=r"gave up on the job 1: 2 workers, one after the"):
-        list(run_jobs(partial(work.kill_worker, tmp_path / "log"), [1], job_config))
+def test_a_job_that_kills_every_process_is_named(job_config: JobConfig, tmp_path: Path) -> None:
+    with pytest.raises(TabNASError, match=r"gave up on the job 1: 2 processes, one after the"):
+        list(run_jobs(partial(work.kill_process, tmp_path / "log"), [1], job_config))
     assert [job for job, _ in work.notes(tmp_path / "log")] == [1, 1]
 
 
@@ -66,7 +66,7 @@ def test_an_error_that_cannot_be_pickled_is_replaced() -> None:
 
 
 @every_backend
-def test_workers_have_one_thread_and_return_writable_arrays(
+def test_processes_have_one_thread_and_return_writable_arrays(
     job_config: JobConfig,
 ) -> None:
     results = dict(run_jobs(work.describe, ["threads", "array"], job_config))
@@ -76,7 +76,7 @@ def test_workers_have_one_thread_and_return_writable_arrays(
     assert results["array"][0, 0] == 401
 
 
-def test_workers_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_of_another_version_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_executor, "version", lambda package: "99.1")
     with pytest.raises(
         TabNASError,
@@ -131,7 +131,7 @@ list(run_jobs(partial(work.run_forever, Path(sys.argv[1])), [1, 2], JobConfig(pr
 
 @pytest.fixture
 def parent(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a process with two workers that run forever, and wait until both have started."""
+    """Start a process with two others that run jobs forever, and wait until both have started."""
     log = tmp_path / "log"
     command = [sys.executable, "-c", ENDLESS, log]
     pipe = subprocess.PIPE
@@ -145,15 +145,15 @@ def parent(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_the_workers(parent: subprocess.Popen[bytes]) -> None:
+def test_ctrl_c_ends_the_processes(parent: subprocess.Popen[bytes]) -> None:
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
     # the pipe is inherited and ends with the last process that has it
     _, stderr = parent.communicate(timeout=TIMEOUT)
     assert stderr.decode().strip().endswith("KeyboardInterrupt")
 
 
-def test_workers_end_when_their_parent_is_killed(parent: subprocess.Popen[bytes]) -> None:
+def test_processes_end_when_their_parent_is_killed(parent: subprocess.Popen[bytes]) -> None:
     parent.kill()
-    # as above: it would time out if a worker were left that holds the pipe
+    # as above: it would time out if a process were left that holds the pipe
     parent.communicate(timeout=30)
     assert parent.returncode == -signal.SIGKILL

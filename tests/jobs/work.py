@@ -1,4 +1,4 @@
-"""Jobs for workers, which log what they do."""
+"""Jobs for processes, which log what they do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tabnas.errors import TabNASError
 from tabnas.threads import get_threads
 
 VICTIM = 0
-"""The job whose first worker waits to be killed."""
+"""The job whose first process waits to be killed."""
 
 
 class UnpicklableError(Exception):
@@ -30,13 +30,13 @@ def note(log: Path, job: int) -> None:
 
 
 def notes(log: Path) -> list[tuple[int, int]]:
-    """Return the job and the process of its worker for every start of a job."""
+    """Return the job and the process id for every start of a job."""
     lines = log.read_text().splitlines() if log.exists() else []
     return [(int(job), int(process)) for job, process in map(str.split, lines)]
 
 
-def wait_for_worker(log: Path, job: int) -> int:
-    """Wait until a worker has started a job, and return its process."""
+def wait_for_process(log: Path, job: int) -> int:
+    """Wait until a process has started a job, and return its id."""
     while job not in dict(notes(log)):
         time.sleep(0.05)
     return dict(notes(log))[job]
@@ -50,8 +50,8 @@ def square_slowly(log: Path, job: int) -> int:
     return job**2
 
 
-def kill_worker(log: Path, job: int) -> int:
-    """Kill the worker that runs job 1."""
+def kill_process(log: Path, job: int) -> int:
+    """Kill the process that runs job 1."""
     note(log, job)
     if job == 1:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -73,7 +73,7 @@ def test_untrained_models_are_reproducible() -> None:
 
 def test_an_untrained_model_has_the_embeddings_of_its_architecture() -> None:
     model = make_model(8, dimension=2)
-    assert model.weights[NUMERIC_EMBEDDING].shape == (2, 3 * model.task.inputs.numeric)
+    assert model.weights[NUMERIC_EMBEDDING].shape == (2, 3 * model.spec.inputs.numeric)
     assert NUMERIC_EMBEDDING not in make_model(8).weights
 
 

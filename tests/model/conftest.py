@@ -18,7 +18,7 @@ from tabnas.data import (
     load_dataset,
     summarize_values,
 )
-from tabnas.model import Model, make_examples, network_task
+from tabnas.model import Model, make_examples, make_network_spec
 from tabnas.nets import Cosine, SuperNet, TrainingSettings, train
 from tabnas.space import Architecture
 
@@ -46,17 +46,17 @@ def fit(
     encoded, y = encoder.encode(table), target.encode(column)
     dimensions = (3,) * len(encoder.categories)
     knots = [choose_knots(summary, 8) for summary in summarize_values(encoded.numeric)]
-    task = network_task(encoder, target, dimensions, knots if dimension else ())
+    spec = make_network_spec(encoder, target, dimensions, knots if dimension else ())
     architecture = Architecture(widths, dimension)
-    net = SuperNet.standalone(architecture, task)
+    net = SuperNet.standalone(architecture, spec)
     training = TrainingSettings(epochs=5, batch_size=32, schedule=Cosine(0.02))
-    train(net, architecture, make_examples(task, encoded, target.scale_values(y)), training)
+    train(net, architecture, make_examples(spec, encoded, target.scale_values(y)), training)
     model = Model(
         encoder=encoder,
         target=target,
         architecture=architecture,
         dimensions=dimensions,
-        knots=task.inputs.knots,
+        knots=spec.inputs.knots,
         weights=net.weights(),
         limits=limits,
     )

@@ -29,7 +29,7 @@ def change_model(model: Model, **changes: object) -> Model:
 
 
 def test_raw_predictions_equal_the_outputs_of_the_network(fitted: Fitted):
-    rows = make_examples(fitted.model.task, fitted.encoded)
+    rows = make_examples(fitted.model.spec, fitted.encoded)
     expected = fitted.net.logits(fitted.model.architecture, rows)
     raw = fitted.model.predict_raw(fitted.table)
     assert raw.dtype == np.float32
@@ -211,12 +211,12 @@ def test_weights_cannot_be_changed(iris: Fitted):
 
 
 def test_weight_shapes_equal_those_of_the_network(fitted: Fitted):
-    task = fitted.model.task
+    spec = fitted.model.spec
     for widths, dimension in (((), 0), ((5,), 2), ((3, 7, 2), 1), ((), 4)):
-        architecture = Architecture(widths, dimension if task.inputs.knots else 0)
-        net = SuperNet.standalone(architecture, task)
+        architecture = Architecture(widths, dimension if spec.inputs.knots else 0)
+        net = SuperNet.standalone(architecture, spec)
         shapes = {name: array.shape for name, array in net.weights().items()}
-        assert weight_shapes(task, architecture) == shapes
+        assert weight_shapes(spec, architecture) == shapes
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_a_network_without_embeddings_has_no_knots(iris: Fitted):
 def test_embeddings_count_for_every_limit(embedded: Fitted):
     """One dimension more is `knots` parameters, and `columns` inputs of the first layer, more."""
     model = embedded.model
-    inputs = model.task.inputs
+    inputs = model.spec.inputs
     columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
     assert 0 < columns < inputs.numeric
     plain = sum(array.size for name, array in model.weights.items() if name != "numeric_embedding")

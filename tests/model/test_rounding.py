@@ -116,14 +116,14 @@ def test_centered_weights_give_the_same_network(fitted: Fitted) -> None:
     model = fitted.model
     if not model.architecture.depth:
         pytest.skip("a linear network has no layer to center")
-    net = SuperNet.standalone(model.architecture, model.task)
+    net = SuperNet.standalone(model.architecture, model.spec)
     centered = net.with_weights(center_weights(model.weights))
     rounded = net.with_weights(round_network(model.weights, Precision.INT8))
     plain = net.with_weights(model.weights)
     encoded = model.encoder.encode(fitted.table)
     from tabnas.model import make_examples
 
-    examples = make_examples(model.task, encoded)
+    examples = make_examples(model.spec, encoded)
     expected = plain.logits(model.architecture, examples)
     scale = np.abs(expected).max()
     assert np.abs(centered.logits(model.architecture, examples) - expected).max() < 1e-4 * scale

@@ -1,11 +1,19 @@
-"""Small tasks and random examples that the tests of the networks share."""
+"""Small network specs and random examples that the tests of the networks share."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from tabnas.nets import Embedding, Examples, Inputs, Task, _stretches, mix_targets, top_classes
+from tabnas.nets import (
+    Embedding,
+    Examples,
+    Inputs,
+    NetworkSpec,
+    _stretches,
+    mix_targets,
+    top_classes,
+)
 
 KNOTS = ((-1.0, -0.25, 0.0, 0.5, 1.25), (), (-0.5, 1.0))  # of three numeric columns
 OUTPUTS = {"logistic": 1, "softmax": 5, "squared_error": 2}
@@ -18,8 +26,8 @@ def single_steps(monkeypatch):
 
 
 @pytest.fixture
-def make_task():
-    """Make a task of any loss, with or without numeric columns, embeddings and knots."""
+def make_spec():
+    """Make a network spec of any loss, with or without numeric columns, embeddings and knots."""
 
     def make(loss="logistic", *, numeric=3, embedded=True, outputs=None, knots=False):
         tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
@@ -28,33 +36,33 @@ def make_task():
             embeddings=tables if embedded else [],
             knots=KNOTS if knots is True else knots or (),
         )
-        return Task(inputs=inputs, loss=loss, outputs=outputs or OUTPUTS[loss])
+        return NetworkSpec(inputs=inputs, loss=loss, outputs=outputs or OUTPUTS[loss])
 
     return make
 
 
 @pytest.fixture
 def make_examples():
-    """Make random rows for a task; `soft`: "probabilities" or "top classes" as its target."""
+    """Make random rows for a spec; `soft`: "probabilities" or "top classes" as its target."""
 
-    def make(task, rows, *, weighted=False, seed=0, soft=None):
+    def make(spec, rows, *, weighted=False, seed=0, soft=None):
         rng = np.random.default_rng(seed)
-        categorical = np.zeros((rows, len(task.inputs.embeddings)), np.int32)
-        for column, embedding in enumerate(task.inputs.embeddings):
+        categorical = np.zeros((rows, len(spec.inputs.embeddings)), np.int32)
+        for column, embedding in enumerate(spec.inputs.embeddings):
             categorical[:, column] = rng.integers(0, embedding.categories, rows)
         targets = {
             "logistic": lambda: rng.integers(0, 2, rows),
-            "softmax": lambda: rng.integers(0, task.outputs, rows),
-            "squared_error": lambda: rng.normal(size=(rows, task.outputs)),
+            "softmax": lambda: rng.integers(0, spec.outputs, rows),
+            "squared_error": lambda: rng.normal(size=(rows, spec.outputs)),
         }
-        target = targets[task.loss]()
+        target = targets[spec.loss]()
         if soft is not None:
-            answers = np.random.default_rng(seed + 1).dirichlet(np.ones(task.outputs), rows)
+            answers = np.random.default_rng(seed + 1).dirichlet(np.ones(spec.outputs), rows)
             answers = answers if soft == "probabilities" else top_classes(answers, 2)
-            target = mix_targets(task, target, answers, 0.7)
+            target = mix_targets(spec, target, answers, 0.7)
         return Examples(
-            task,
-            numeric=rng.normal(size=(rows, task.inputs.numeric)),
+            spec,
+            numeric=rng.normal(size=(rows, spec.inputs.numeric)),
             categorical=categorical,
             target=target,
             weight=rng.uniform(0.0, 2.0, rows) if weighted else None,

@@ -49,13 +49,13 @@ class PiecewiseLinear(torch.nn.Module):
 class TorchNetwork(torch.nn.Module):
     """The usual PyTorch module of one architecture."""
 
-    def __init__(self, task, architecture, weights):
+    def __init__(self, spec, architecture, weights):
         super().__init__()
-        added = architecture.dimension * len(task.inputs.embedded)
-        sizes = [task.inputs.width + added, *architecture.widths]
-        self.numbers = PiecewiseLinear(task.inputs.knots, architecture.dimension)
+        added = architecture.dimension * len(spec.inputs.embedded)
+        sizes = [spec.inputs.width + added, *architecture.widths]
+        self.numbers = PiecewiseLinear(spec.inputs.knots, architecture.dimension)
         self.tables = torch.nn.ModuleList(
-            torch.nn.Embedding(e.categories, e.dimension) for e in task.inputs.embeddings
+            torch.nn.Embedding(e.categories, e.dimension) for e in spec.inputs.embeddings
         )
         body = []
         for fan_in, fan_out in pairwise(sizes):
@@ -63,8 +63,8 @@ class TorchNetwork(torch.nn.Module):
                 torch.nn.Linear(fan_in, fan_out), torch.nn.LayerNorm(fan_out), torch.nn.ReLU(),
             ]  # fmt: skip
         self.body = torch.nn.Sequential(*body)
-        self.head = torch.nn.Linear(sizes[-1], task.outputs)
-        self.loss = task.loss
+        self.head = torch.nn.Linear(sizes[-1], spec.outputs)
+        self.loss = spec.loss
         self.named = {f"embedding.{i}": (t.weight, False) for i, t in enumerate(self.tables)}
         if architecture.dimension:
             self.named["numeric_embedding"] = (self.numbers.table, False)
@@ -97,7 +97,7 @@ class TorchNetwork(torch.nn.Module):
         if self.loss == "softmax":
             target = examples.target
             if isinstance(target, TopClasses):
-                target = target.to_probabilities(examples.task.outputs)
+                target = target.to_probabilities(examples.spec.outputs)
             target = torch.tensor(target[rows])
             target = target if target.is_floating_point() else target.long()
             losses = torch.nn.functional.cross_entropy(logits, target, reduction="none")
@@ -143,15 +143,15 @@ def assert_all_close(ours, theirs):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("dimension", [0, 2])
 def test_losses_gradients_and_steps_of_a_standalone_network(
-    make_task, make_examples, dimension, loss, optimizer
+    make_spec, make_examples, dimension, loss, optimizer
 ):
-    task = make_task(loss, knots=True)
+    spec = make_spec(loss, knots=True)
     architecture = Architecture((12, 5, 16), dimension=dimension)
     net = SuperNet.standalone(
-        architecture, task, optimizer=optimizer, engine=ReferenceEngine, seed=1
+        architecture, spec, optimizer=optimizer, engine=ReferenceEngine, seed=1
     )
-    model = TorchNetwork(task, architecture, net.weights())
-    examples = make_examples(task, 40, weighted=True)
+    model = TorchNetwork(spec, architecture, net.weights())
+    examples = make_examples(spec, 40, weighted=True)
     theirs = make_torch_optimizer(model, optimizer, 0.01)
     # every batch has all categories and values around all knots, since PyTorch's dense optimisers
     # update the others as well
@@ -171,12 +171,12 @@ def test_losses_gradients_and_steps_of_a_standalone_network(
 
 @pytest.mark.parametrize("soft", ["probabilities", "top classes"])
 @pytest.mark.parametrize("engine", [ReferenceEngine, "compiled", "torch"])
-def test_losses_and_gradients_of_soft_targets(make_task, make_examples, engine, soft):
-    task = make_task("softmax", knots=True)
+def test_losses_and_gradients_of_soft_targets(make_spec, make_examples, engine, soft):
+    spec = make_spec("softmax", knots=True)
     architecture = Architecture((12, 5), dimension=2)
-    net = SuperNet.standalone(architecture, task, engine=engine, seed=1)
-    model = TorchNetwork(task, architecture, net.weights())
-    examples = make_examples(task, 40, weighted=True, soft=soft)
+    net = SuperNet.standalone(architecture, spec, engine=engine, seed=1)
+    model = TorchNetwork(spec, architecture, net.weights())
+    examples = make_examples(spec, 40, weighted=True, soft=soft)
     value = model.batch_loss(examples, np.arange(5, 35))
     value.backward()
     assert net.loss(architecture, examples, np.arange(5, 35)) == pytest.approx(
@@ -188,19 +188,19 @@ def test_losses_and_gradients_of_soft_targets(make_task, make_examples, engine, 
 
 @pytest.mark.parametrize("architecture", ["linear", "3", "20-16-9", "d1-8-5", "d3-3", "d3-linear"])
 def test_a_child_equals_a_standalone_network_with_its_weights(
-    make_task, make_examples, architecture
+    make_spec, make_examples, architecture
 ):
-    task = make_task("softmax", knots=True)
+    spec = make_spec("softmax", knots=True)
     space = SearchSpace(
         [[0, 3, 8, 20], [0, 5, 16], [0, 9]],
-        inputs=task.inputs.width,
-        outputs=task.outputs,
-        numeric_embeddings=task.inputs.numeric_embeddings([0, 1, 3]),
+        inputs=spec.inputs.width,
+        outputs=spec.outputs,
+        numeric_embeddings=spec.inputs.numeric_embeddings([0, 1, 3]),
     )
     child = Architecture.parse(architecture)
-    net = SuperNet(space, task, engine=ReferenceEngine, seed=2)
-    examples = make_examples(task, 23)
-    model = TorchNetwork(task, child, net.child_weights(child))
+    net = SuperNet(space, spec, engine=ReferenceEngine, seed=2)
+    examples = make_examples(spec, 23)
+    model = TorchNetwork(spec, child, net.child_weights(child))
     value = model.batch_loss(examples, slice(None))
     value.backward()
     assert net.loss(child, examples) == pytest.approx(value.item(), rel=1e-5)

@@ -14,8 +14,8 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     SuperNet,
-    Task,
     Trainer,
     TrainingSettings,
 )
@@ -23,7 +23,7 @@ from tabnas.nets._averaging import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH
 from tabnas.space import Architecture
 
 CHILD = Architecture((12, 5), dimension=2)
-TASK = Task(
+SPEC = NetworkSpec(
     inputs=Inputs(
         numeric=2,
         embeddings=[Embedding(categories=5, dimension=3)],
@@ -41,14 +41,14 @@ def make_examples(rows, seed):
     rng = np.random.default_rng(seed)
     numeric, categorical = rng.normal(size=(rows, 2)), rng.integers(5, size=(rows, 1))
     target = (numeric**2).sum(axis=1) > 1.0 + 0.2 * categorical[:, 0]
-    return Examples(TASK, numeric=numeric, categorical=categorical, target=target)
+    return Examples(SPEC, numeric=numeric, categorical=categorical, target=target)
 
 
 TRAINING, VALIDATION = make_examples(4 * STEPS, 0), make_examples(60, 1)
 
 
 def make_trainer(validation=VALIDATION, engine="compiled", rows=TRAINING, **settings):
-    net = SuperNet.standalone(CHILD, TASK, optimizer=Adam(), seed=7, engine=engine)
+    net = SuperNet.standalone(CHILD, SPEC, optimizer=Adam(), seed=7, engine=engine)
     settings = {"epochs": 4, "schedule": Cosine(0.05), "averaging": 1.0} | settings
     return Trainer(net, CHILD, rows, TrainingSettings(batch_size=4, **settings), validation)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabnas.errors import TabNASError
-from tabnas.nets import Embedding, Examples, Inputs, Task, TopClasses
+from tabnas.nets import Embedding, Examples, Inputs, NetworkSpec, TopClasses
 
 MIXED = Inputs(numeric=2, embeddings=[Embedding(categories=3, dimension=2)])
 GOOD = {
@@ -18,7 +18,7 @@ GOOD = {
 
 
 def make_softmax_examples(**changes):
-    return Examples(Task(inputs=MIXED, loss="softmax", outputs=2), **{**GOOD, **changes})
+    return Examples(NetworkSpec(inputs=MIXED, loss="softmax", outputs=2), **{**GOOD, **changes})
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,11 @@ def make_softmax_examples(**changes):
         ({"numeric": [[0.0], [1.0]]}, r"shape \(2, 2\), got \(2, 1\)"),
         ({"numeric": [[0.0, np.nan], [1.0, 1.0]]}, r"got nan at \(0, 1\)"),
         ({"numeric": [["a", "b"], ["c", "d"]]}, "must be numbers"),
-        ({"numeric": None}, "numeric must have 2 columns, as the task has, got None"),
-        ({"categorical": None}, "categorical must have 1 columns, as the task has, got None"),
+        ({"numeric": None}, "numeric must have 2 columns, as the network spec has, got None"),
+        (
+            {"categorical": None},
+            "categorical must have 1 columns, as the network spec has, got None",
+        ),
         ({"categorical": [[0], [3]]}, "column 0 must lie between 0 and 2, got 3 at 1"),
         ({"categorical": [[0], [-1]]}, "got -1"),
         ({"categorical": [[0.5], [1.0]]}, "must be integers, got fractions"),
@@ -51,35 +54,35 @@ def test_invalid_examples_are_refused(changes, message):
 
 
 def test_targets_of_the_other_losses():
-    binary = Task(inputs=Inputs(numeric=1), loss="logistic")
+    binary = NetworkSpec(inputs=Inputs(numeric=1), loss="logistic")
     assert Examples(binary, numeric=[[1.0]], target=[0.25]).values.shape == (1, 1)
     with pytest.raises(TabNASError, match=r"between 0.0 and 1.0, got 2.0"):
         Examples(binary, numeric=[[1.0]], target=[2.0])
     with pytest.raises(TabNASError, match="targets must be numbers of 1 rows"):
         Examples(binary, numeric=[[1.0]], target=TopClasses([[0]], [[1.0]]))
-    pair = Task(inputs=Inputs(numeric=1), loss="squared_error", outputs=2)
+    pair = NetworkSpec(inputs=Inputs(numeric=1), loss="squared_error", outputs=2)
     with pytest.raises(TabNASError, match=r"targets must have the shape \(1, 2\)"):
         Examples(pair, numeric=[[1.0]], target=[2.0])
 
 
 def test_arrays_of_the_right_type_are_not_copied():
     numeric = np.ones((5, 1), np.float32)
-    task = Task(inputs=Inputs(numeric=1), loss="squared_error")
-    examples = Examples(task, numeric=numeric, target=np.ones(5))
+    spec = NetworkSpec(inputs=Inputs(numeric=1), loss="squared_error")
+    examples = Examples(spec, numeric=numeric, target=np.ones(5))
     assert np.shares_memory(examples.numeric, numeric)
     numeric.flags.writeable = False
-    assert Examples(task, numeric=numeric, target=np.ones(5)).numeric.flags.writeable
+    assert Examples(spec, numeric=numeric, target=np.ones(5)).numeric.flags.writeable
     assert len(examples) == 5
 
 
-THREE = Task(inputs=Inputs(numeric=1), loss="softmax", outputs=3)
+THREE = NetworkSpec(inputs=Inputs(numeric=1), loss="softmax", outputs=3)
 LABELS = np.array([0, 2, 1, 2], np.int32)
 PROBABILITIES = np.eye(3, dtype=np.float32)[LABELS] * 0.5 + np.float32(0.5 / 3)
 TOP = TopClasses(np.array([[0, 1]] * 4, np.int32), np.full((4, 2), 0.5, np.float32))
 
 
-def make_numbers(target, task=THREE, **changes):
-    return Examples(task, numeric=np.arange(4.0)[:, None], target=target, **changes)
+def make_numbers(target, spec=THREE, **changes):
+    return Examples(spec, numeric=np.arange(4.0)[:, None], target=target, **changes)
 
 
 def test_forms_of_targets_are_stored_without_a_copy():
@@ -98,9 +101,9 @@ def test_forms_of_targets_are_stored_without_a_copy():
 @pytest.mark.parametrize("rows", [slice(1, 3), slice(0, 0), np.array([3, 0, 0])])
 def test_taken_rows_have_the_same_form_of_target(rows):
     weight = np.arange(4.0)
-    logistic = Task(inputs=Inputs(numeric=1), loss="logistic")
-    for task, target in ((THREE, LABELS), (THREE, PROBABILITIES), (logistic, weight / 3)):
-        examples = make_numbers(target, task, weight=weight)
+    logistic = NetworkSpec(inputs=Inputs(numeric=1), loss="logistic")
+    for spec, target in ((THREE, LABELS), (THREE, PROBABILITIES), (logistic, weight / 3)):
+        examples = make_numbers(target, spec, weight=weight)
         taken = examples.take(rows)
         assert np.array_equal(taken.target, examples.target[rows])
         assert taken.target.ndim == examples.target.ndim

@@ -13,16 +13,16 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     NonFiniteLossError,
     SuperNet,
-    Task,
     Trainer,
     TrainingSettings,
 )
 from tabnas.space import Architecture
 
 INPUTS = Inputs(numeric=3, embeddings=(Embedding(categories=4, dimension=2),))
-TASK = Task(inputs=INPUTS, loss="squared_error")
+SPEC = NetworkSpec(inputs=INPUTS, loss="squared_error")
 ROWS = 12
 
 
@@ -38,14 +38,14 @@ def test_a_training_ends_finite_or_in_a_clear_error(target, scale, weight, rate,
     """Inputs, targets, weights and learning rates have any size."""
     rng = np.random.default_rng(seed)
     examples = Examples(
-        TASK,
+        SPEC,
         numeric=np.clip(rng.normal(size=(ROWS, 3)), -3, 3) * 10**scale,
         categorical=rng.integers(4, size=(ROWS, 1)),
         target=np.clip(rng.normal(size=ROWS), -3, 3) * 10**target,
         weight=10 ** rng.uniform(min(weight, 0), max(weight, 0), size=ROWS),
     )
     child = Architecture(((), (4,), (9, 5))[seed % 3])
-    net = SuperNet.standalone(child, TASK, optimizer=Adam() if adam else SGD(momentum=0.9))
+    net = SuperNet.standalone(child, SPEC, optimizer=Adam() if adam else SGD(momentum=0.9))
     training = TrainingSettings(
         epochs=6,
         batch_size=5,

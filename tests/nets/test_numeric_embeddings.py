@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabnas.errors import TabNASError
-from tabnas.nets import SGD, Adam, Examples, Inputs, SuperNet, Task, read_between_knots
+from tabnas.nets import SGD, Adam, Examples, Inputs, NetworkSpec, SuperNet, read_between_knots
 from tabnas.space import Architecture, SearchSpace
 from tabnas.testing import ReferenceEngine
 
@@ -21,13 +21,13 @@ def engine(request):
 
 
 @pytest.fixture
-def make_net(make_task):
+def make_net(make_spec):
     def make(engine, dimensions=(0, 1, 3), *, loss="softmax", knots=True, **settings):
-        task = make_task(loss, knots=knots)
-        embeddings = task.inputs.numeric_embeddings(dimensions) if dimensions else None
-        ends = {"inputs": task.inputs.width, "outputs": task.outputs}
+        spec = make_spec(loss, knots=knots)
+        embeddings = spec.inputs.numeric_embeddings(dimensions) if dimensions else None
+        ends = {"inputs": spec.inputs.width, "outputs": spec.outputs}
         space = SearchSpace([[0, 3, 8], [0, 5]], **ends, numeric_embeddings=embeddings)
-        return SuperNet(space, task, engine=engine, **settings)
+        return SuperNet(space, spec, engine=engine, **settings)
 
     return make
 
@@ -39,11 +39,11 @@ def read_inputs(engine, knots, table, values):
     """
     dimension = len(table)
     inputs = Inputs(numeric=1, knots=[knots])
-    task = Task(inputs=inputs, loss="squared_error", outputs=1 + dimension)
-    net = SuperNet.standalone(Architecture((), dimension=dimension), task, engine=engine)
+    spec = NetworkSpec(inputs=inputs, loss="squared_error", outputs=1 + dimension)
+    net = SuperNet.standalone(Architecture((), dimension=dimension), spec, engine=engine)
     head = {"head.0.weight": np.eye(1 + dimension), "head.0.bias": np.zeros(1 + dimension)}
     net.load_weights({"numeric_embedding": table, **head})
-    examples = Examples(task, numeric=np.reshape(values, (-1, 1)))
+    examples = Examples(spec, numeric=np.reshape(values, (-1, 1)))
     return net.logits(Architecture((), dimension=dimension), examples)[:, 1:]
 
 
@@ -77,11 +77,11 @@ def test_a_value_on_a_knot_reads_and_moves_that_knot_alone(engine):
     rng = np.random.default_rng(0)
     columns, number = 20, 6
     knots = [np.sort(rng.normal(size=number)).astype(np.float32) for _ in range(columns)]
-    task = Task(inputs=Inputs(numeric=columns, knots=knots), loss="squared_error")
+    spec = NetworkSpec(inputs=Inputs(numeric=columns, knots=knots), loss="squared_error")
     child = Architecture((), dimension=2)
     for knot in range(number):
-        net = SuperNet.standalone(child, task, engine=engine)
-        examples = Examples(task, numeric=[[k[knot] for k in knots]], target=[5.0])
+        net = SuperNet.standalone(child, spec, engine=engine)
+        examples = Examples(spec, numeric=[[k[knot] for k in knots]], target=[5.0])
         expected = np.tile(np.arange(number) == knot, columns)
         before = net.weights()["numeric_embedding"]
         net.train_step(child, examples, slice(None), 0.01)
@@ -93,8 +93,8 @@ def test_a_value_on_a_knot_reads_and_moves_that_knot_alone(engine):
 
 def test_steps_are_counted_per_knot_and_candidate_dimension(engine, make_net, make_examples):
     net = make_net(engine, workers=2)
-    examples = make_examples(net.task, 20)
-    reads = read_between_knots(net.task.inputs, examples.numeric).any(axis=1)
+    examples = make_examples(net.spec, 20)
+    reads = read_between_knots(net.spec.inputs, examples.numeric).any(axis=1)
     expected = np.zeros((2, 7), np.int64)
     for name, rows in (("d3-8", [0, 1]), ("d1-3-5", [2]), ("8-5", [3, 4]), ("d3-linear", [5])):
         child = Architecture.parse(name)
@@ -110,7 +110,7 @@ def test_steps_are_counted_per_knot_and_candidate_dimension(engine, make_net, ma
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=str)
 def test_a_child_of_dimension_0_never_touches_the_table(engine, optimizer, make_net, make_examples):
     net = make_net(engine, optimizer=optimizer, workers=2)
-    examples = make_examples(net.task, 20)
+    examples = make_examples(net.spec, 20)
     net.train_step(Architecture((8,), dimension=3), examples, slice(None), 0.1)  # moments above 0
     before = net.state_dict()
     children = [Architecture((8, 5)), Architecture(())]
@@ -130,7 +130,7 @@ def test_a_space_of_dimension_0_has_the_bits_of_one_without_numeric_embeddings(
     states = []
     for dimensions, knots in (((), False), ((), True), ((0,), True)):
         net = make_net(engine, dimensions, knots=knots, optimizer=optimizer, workers=2)
-        examples = make_examples(net.task, 40)
+        examples = make_examples(net.spec, 40)
         for child in (Architecture((8, 5)), Architecture((3,)), Architecture(())):
             net.train_step(child, examples, slice(0, 30), 0.01)
             net.train_step_workers(
@@ -148,48 +148,50 @@ def test_a_standalone_network_with_the_weights_of_a_child_has_its_logits(
     engine, name, make_net, make_examples
 ):
     net = make_net(engine)
-    examples, child = make_examples(net.task, 30), Architecture.parse(name)
+    examples, child = make_examples(net.spec, 30), Architecture.parse(name)
     net.train_step(child, examples, slice(None), 0.1)
-    standalone = SuperNet.standalone(name, net.task, engine=engine)
+    standalone = SuperNet.standalone(name, net.spec, engine=engine)
     standalone.load_weights(net.child_weights(child))
     np.testing.assert_allclose(
         standalone.logits(child, examples), net.logits(child, examples), rtol=1e-5, atol=1e-6
     )
 
 
-def test_a_standalone_network_with_numeric_embeddings_learns(engine, make_task, make_examples):
-    task = make_task("logistic", knots=True)
-    net = SuperNet.standalone("d2-8", task, engine=engine)
-    examples, child = make_examples(task, 40), Architecture((8,), dimension=2)
+def test_a_standalone_network_with_numeric_embeddings_learns(engine, make_spec, make_examples):
+    spec = make_spec("logistic", knots=True)
+    net = SuperNet.standalone("d2-8", spec, engine=engine)
+    examples, child = make_examples(spec, 40), Architecture((8,), dimension=2)
     before = net.loss(child, examples)
     for _ in range(30):
         net.train_step(child, examples, slice(None), 0.01)
     assert net.loss(child, examples) < before
 
 
-def test_numeric_embeddings_need_knots(make_task):
-    with pytest.raises(TabNASError, match="the inputs of its task must have knots, got none"):
-        SuperNet.standalone("d2-8", make_task("logistic"))
+def test_numeric_embeddings_need_knots(make_spec):
+    with pytest.raises(
+        TabNASError, match="the inputs of its network spec must have knots, got none"
+    ):
+        SuperNet.standalone("d2-8", make_spec("logistic"))
 
 
 def test_dimensions_outside_of_the_space_are_refused(make_net, make_examples):
     net = make_net("compiled")
     with pytest.raises(TabNASError, match="no candidate dimension 2, only 0, 1, 3"):
-        net.loss(Architecture((8,), dimension=2), make_examples(net.task, 5))
+        net.loss(Architecture((8,), dimension=2), make_examples(net.spec, 5))
 
 
 def test_a_child_with_numeric_embeddings_can_be_given_by_choices(engine, make_net, make_examples):
     net = make_net(engine)
-    examples = make_examples(net.task, 5)
+    examples = make_examples(net.spec, 5)
     child = Architecture.parse("d3-8-5")
     assert net.loss([2, 2, 1], examples) == net.loss(child, examples)
 
 
 @pytest.mark.parametrize("name", ["d2-linear", "d2-8"])
-def test_gradients_of_the_table_are_finite_differences(engine, name, make_task, make_examples):
-    task = make_task("squared_error", knots=True)
-    net = SuperNet.standalone(name, task, engine=engine, seed=1)
-    child, examples = Architecture.parse(name), make_examples(task, 60, weighted=True)
+def test_gradients_of_the_table_are_finite_differences(engine, name, make_spec, make_examples):
+    spec = make_spec("squared_error", knots=True)
+    net = SuperNet.standalone(name, spec, engine=engine, seed=1)
+    child, examples = Architecture.parse(name), make_examples(spec, 60, weighted=True)
     weights = net.weights()
     if child.depth:
         weights["layer.1.shift"][...] = 4.0  # so that no ReLU has its kink within a step

@@ -9,9 +9,9 @@ from tabnas.nets._shape import SuperNetShape
 from tabnas.space import Architecture, NumericEmbeddings, SearchSpace
 
 
-def test_one_head_per_allowed_depth(make_task):
-    task = make_task("softmax", numeric=4, embedded=False)
-    shape = SuperNetShape(SearchSpace([[2, 8], [0, 3], [0, 5]], inputs=4, outputs=5), task)
+def test_one_head_per_allowed_depth(make_spec):
+    spec = make_spec("softmax", numeric=4, embedded=False)
+    shape = SuperNetShape(SearchSpace([[2, 8], [0, 3], [0, 5]], inputs=4, outputs=5), spec)
     assert shape.depths == (1, 2, 3)
     shapes = shape.shapes()
     assert shapes["layer.1.weight"] == (4, 8)
@@ -29,16 +29,16 @@ def test_one_head_per_allowed_depth(make_task):
     ("candidates", "depths"),
     [([[0]], (0,)), ([[0, 2]], (0, 1)), ([[2], [0], [0, 4]], (1,)), ([[3], [3]], (2,))],
 )
-def test_depths_follow_from_the_candidates(make_task, candidates, depths):
-    task = make_task(numeric=2, embedded=False)
-    assert SuperNetShape(SearchSpace(candidates, inputs=2, outputs=1), task).depths == depths
+def test_depths_follow_from_the_candidates(make_spec, candidates, depths):
+    spec = make_spec(numeric=2, embedded=False)
+    assert SuperNetShape(SearchSpace(candidates, inputs=2, outputs=1), spec).depths == depths
 
 
-def test_a_child_uses_the_first_dimensions_of_numeric_embeddings(make_task):
-    task = make_task("softmax", embedded=False, knots=True)
-    embeddings = task.inputs.numeric_embeddings([0, 1, 3])
+def test_a_child_uses_the_first_dimensions_of_numeric_embeddings(make_spec):
+    spec = make_spec("softmax", embedded=False, knots=True)
+    embeddings = spec.inputs.numeric_embeddings([0, 1, 3])
     space = SearchSpace([[0, 4, 8]], inputs=3, outputs=5, numeric_embeddings=embeddings)
-    shape = SuperNetShape(space, task)
+    shape = SuperNetShape(space, spec)
     assert (shape.dimensions, shape.table_dimensions, shape.knots) == ((0, 1, 3), (1, 3), 7)
     shapes = shape.shapes()
     assert shapes["numeric_embedding"] == (3, 7)
@@ -53,26 +53,26 @@ def test_a_child_uses_the_first_dimensions_of_numeric_embeddings(make_task):
     assert shape.child_shapes(shape.child(Architecture((), 3)))["head.0.weight"] == (9, 5)
 
 
-def test_dimension_0_needs_no_table(make_task):
-    task = make_task("softmax", embedded=False, knots=True)
-    embeddings = task.inputs.numeric_embeddings([0])
+def test_dimension_0_needs_no_table(make_spec):
+    spec = make_spec("softmax", embedded=False, knots=True)
+    embeddings = spec.inputs.numeric_embeddings([0])
     for layer in (embeddings, None):
         space = SearchSpace([[0, 4]], inputs=3, outputs=5, numeric_embeddings=layer)
-        assert SuperNetShape(space, task).knots == 0
-        assert "numeric_embedding" not in SuperNetShape(space, task).shapes()
+        assert SuperNetShape(space, spec).knots == 0
+        assert "numeric_embedding" not in SuperNetShape(space, spec).shapes()
 
 
-def test_numeric_embeddings_of_space_and_task_must_agree(make_task):
-    task = make_task("softmax", embedded=False, knots=True)
+def test_numeric_embeddings_of_space_and_spec_must_agree(make_spec):
+    spec = make_spec("softmax", embedded=False, knots=True)
     for wrong in (NumericEmbeddings(columns=2, knots=8), NumericEmbeddings(columns=3, knots=7)):
         space = SearchSpace([[4]], inputs=3, outputs=5, numeric_embeddings=wrong)
-        with pytest.raises(TabNASError, match="the numeric embeddings of the task"):
-            SuperNetShape(space, task)
+        with pytest.raises(TabNASError, match="the numeric embeddings of the network spec"):
+            SuperNetShape(space, spec)
 
 
-def test_inputs_and_outputs_of_space_and_task_must_agree(make_task):
-    task = make_task("softmax", numeric=2, embedded=False)
-    with pytest.raises(TabNASError, match="as many inputs as the task, 2, got 3"):
-        SuperNetShape(SearchSpace([[2]], inputs=3, outputs=5), task)
-    with pytest.raises(TabNASError, match="as many outputs as the task, 5, got 4"):
-        SuperNetShape(SearchSpace([[2]], inputs=2, outputs=4), task)
+def test_inputs_and_outputs_of_space_and_spec_must_agree(make_spec):
+    spec = make_spec("softmax", numeric=2, embedded=False)
+    with pytest.raises(TabNASError, match="as many inputs as the network spec, 2, got 3"):
+        SuperNetShape(SearchSpace([[2]], inputs=3, outputs=5), spec)
+    with pytest.raises(TabNASError, match="as many outputs as the network spec, 5, got 4"):
+        SuperNetShape(SearchSpace([[2]], inputs=2, outputs=4), spec)

@@ -11,7 +11,7 @@ from tabnas.errors import TabNASError
 from tabnas.nets import (
     Examples,
     Inputs,
-    Task,
+    NetworkSpec,
     TopClasses,
     concatenate_targets,
     mix_targets,
@@ -19,9 +19,9 @@ from tabnas.nets import (
 )
 
 INPUTS = Inputs(numeric=1)
-SOFTMAX = Task(inputs=INPUTS, loss="softmax", outputs=5)
-LOGISTIC = Task(inputs=INPUTS, loss="logistic")
-SQUARED = Task(inputs=INPUTS, loss="squared_error")
+SOFTMAX = NetworkSpec(inputs=INPUTS, loss="softmax", outputs=5)
+LOGISTIC = NetworkSpec(inputs=INPUTS, loss="logistic")
+SQUARED = NetworkSpec(inputs=INPUTS, loss="squared_error")
 RNG = np.random.default_rng(0)
 LABELS = RNG.integers(5, size=20).astype(np.int32)
 ANSWERS = RNG.dirichlet(np.ones(5), 20).astype(np.float32)
@@ -42,10 +42,10 @@ def to_dense(target):
     return np.eye(5)[target] if target.ndim == 1 else target.astype(np.float64)
 
 
-def accept(task, target):
+def accept(spec, target):
     """Return the target of examples, which must accept it."""
     rows = len(target)
-    return Examples(task, numeric=np.zeros((rows, 1)), target=target).target
+    return Examples(spec, numeric=np.zeros((rows, 1)), target=target).target
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_a_mixture_with_the_same_answers_is_never_above_1(share):
     np.testing.assert_allclose(accept(LOGISTIC, mix_targets(LOGISTIC, ones, ones, share)), 1.0)
 
 
-@pytest.mark.parametrize("task", [LOGISTIC, SQUARED], ids=["logistic", "squared error"])
+@pytest.mark.parametrize("spec", [LOGISTIC, SQUARED], ids=["logistic", "squared error"])
 @pytest.mark.parametrize("shape", [(3,), (3, 1)])
-def test_a_mixture_of_values(task, shape):
-    target = accept(task, [0.0, 1.0, 1.0])
+def test_a_mixture_of_values(spec, shape):
+    target = accept(spec, [0.0, 1.0, 1.0])
     answers = np.array([0.5, 0.5, 1.0]).reshape(shape)
-    mixture = accept(task, mix_targets(task, target, answers, 0.25))
+    mixture = accept(spec, mix_targets(spec, target, answers, 0.25))
     np.testing.assert_allclose(mixture[:, 0], [0.125, 0.875, 1.0])
 
 
@@ -130,7 +130,7 @@ def test_a_share_of_0_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    ("task", "target", "answers", "share", "message"),
+    ("spec", "target", "answers", "share", "message"),
     [
         (SOFTMAX, LABELS, ANSWERS, 1.5, "share must lie between 0 and 1, got 1.5"),
         (SOFTMAX, LABELS, ANSWERS, np.nan, "share must lie between 0 and 1, got nan"),
@@ -143,9 +143,9 @@ def test_a_share_of_0_changes_nothing():
         (SQUARED, [1.0], [1.5, 2.0], 0.5, r"answers must have the shape \(1, 1\), got \(2, 1\)"),
     ],
 )
-def test_invalid_mixtures_are_refused(task, target, answers, share, message):
+def test_invalid_mixtures_are_refused(spec, target, answers, share, message):
     with pytest.raises(TabNASError, match=message):
-        mix_targets(task, target, answers, share)
+        mix_targets(spec, target, answers, share)
 
 
 @pytest.mark.parametrize("second", FORMS)

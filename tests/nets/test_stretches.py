@@ -13,9 +13,9 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     NonFiniteLossError,
     SuperNet,
-    Task,
     Trainer,
     TrainingSettings,
     WindowedBatches,
@@ -26,7 +26,7 @@ from tabnas.space import Architecture, SearchSpace
 
 ROWS = 90
 CHILD = Architecture((9, 5))
-TASK = Task(
+SPEC = NetworkSpec(
     inputs=Inputs(numeric=3, embeddings=[Embedding(categories=5, dimension=2)]),
     loss="squared_error",
 )
@@ -39,14 +39,14 @@ def make_examples(*, weight=None, bad_row=None):
         target[bad_row] = 1e25
     categorical = rng.integers(5, size=(ROWS, 1)).astype(np.int32)
     numeric = rng.normal(size=(ROWS, 3))
-    return Examples(TASK, numeric=numeric, categorical=categorical, target=target, weight=weight)
+    return Examples(SPEC, numeric=numeric, categorical=categorical, target=target, weight=weight)
 
 
 class StreamedRows:
     """Rows that are read in three windows."""
 
     def __init__(self, examples):
-        self.examples, self.task = examples, examples.task
+        self.examples, self.spec = examples, examples.spec
         self.total_weight = examples.total_weight
 
     def __len__(self):
@@ -73,7 +73,7 @@ def assert_same_state(actual, expected):
 def test_a_call_gives_the_bits_of_single_steps(seed, steps):
     rng = np.random.default_rng(seed)
     space = SearchSpace([[3, 9, 17], [0, 4, 8]], inputs=5, outputs=1)
-    together, single = (SuperNet(space, TASK) for _ in range(2))
+    together, single = (SuperNet(space, SPEC) for _ in range(2))
     examples = make_examples(weight=rng.random(ROWS) + 0.1)
     children = [[int(rng.integers(3)), int(rng.integers(3))] for _ in range(steps)]
     rows = [rng.integers(ROWS, size=rng.integers(1, 40)) for _ in children]
@@ -89,7 +89,7 @@ def test_a_call_gives_the_bits_of_single_steps(seed, steps):
 
 
 def test_a_step_that_is_not_finite_is_the_last():
-    together, single = (SuperNet.standalone(CHILD, TASK) for _ in range(2))
+    together, single = (SuperNet.standalone(CHILD, SPEC) for _ in range(2))
     examples = make_examples(bad_row=50)
     rows = [slice(0, 20), slice(20, 50), slice(40, 60), slice(60, 90)]
     losses = together.train_steps([CHILD] * 4, examples, rows, [0.01] * 4)
@@ -102,7 +102,7 @@ def test_a_step_that_is_not_finite_is_the_last():
 
 
 def test_an_error_in_a_later_step_leaves_those_before_it():
-    examples, net = make_examples(), SuperNet.standalone(CHILD, TASK)
+    examples, net = make_examples(), SuperNet.standalone(CHILD, SPEC)
     examples.categorical[50] = 99  # changed after it was checked
     rows = [slice(0, 20), np.arange(20, 40), slice(40, 60), slice(60, 90)]
     assert len(net.train_steps([CHILD] * 4, examples, rows, [0.01] * 4)) == net.steps == 2
@@ -116,7 +116,7 @@ def test_an_error_in_a_later_step_leaves_those_before_it():
 
 
 def test_arguments_of_different_lengths_are_refused():
-    net = SuperNet.standalone(CHILD, TASK)
+    net = SuperNet.standalone(CHILD, SPEC)
     for children, rates in (([], []), ([CHILD], [0.1, 0.1]), ([CHILD, CHILD], [0.1])):
         with pytest.raises(TabNASError, match="as many children as batches of rows and learning"):
             net.train_steps(children, make_examples(), [slice(0, 4)] * len(children), rates)
@@ -151,7 +151,7 @@ def test_a_training_does_not_depend_on_the_length_of_stretches(
         with monkeypatch.context() as patch:
             for name, value in bounds.items():
                 patch.setattr(_stretches, name, value)
-            net = SuperNet.standalone(CHILD, TASK, engine=engine)
+            net = SuperNet.standalone(CHILD, SPEC, engine=engine)
             trainer = Trainer(net, CHILD, rows, settings, examples)
             result = trainer.run(on_step=lambda: calls.append(trainer.state_dict()))
         return result, calls, trainer
@@ -165,7 +165,7 @@ def test_a_training_does_not_depend_on_the_length_of_stretches(
         assert_same_state(other.net.state_dict(), trainer.net.state_dict())
         assert_same_state(states[-1], calls[int(states[-1]["step"])])
     resumed = Trainer(
-        SuperNet.standalone(CHILD, TASK, engine=engine), CHILD, rows, settings, examples
+        SuperNet.standalone(CHILD, SPEC, engine=engine), CHILD, rows, settings, examples
     )
     resumed.load_state_dict(states[len(states) // 2])
     assert resumed.run() == expected
@@ -173,7 +173,7 @@ def test_a_training_does_not_depend_on_the_length_of_stretches(
 
 def test_the_error_of_divergence_names_the_step_within_a_stretch():
     examples = make_examples(bad_row=50)
-    net = SuperNet.standalone(CHILD, TASK)
+    net = SuperNet.standalone(CHILD, SPEC)
     trainer = Trainer(
         net, CHILD, examples, TrainingSettings(epochs=1, batch_size=3, schedule=Cosine(0.01))
     )
@@ -187,11 +187,11 @@ def test_stretches_end_soon_whatever_the_size_of_the_network():
     assert count_steps([_stretches.MAX_MULTIPLY_ADDS // 3 + 1] * 9) == 2
     assert count_steps([5, _stretches.MAX_MULTIPLY_ADDS, 5]) == 1
     calls = []
-    task = Task(inputs=Inputs(numeric=1_000), loss="squared_error")
-    examples = Examples(task, numeric=np.zeros((640, 1_000)), target=np.zeros(640))
+    spec = NetworkSpec(inputs=Inputs(numeric=1_000), loss="squared_error")
+    examples = Examples(spec, numeric=np.zeros((640, 1_000)), target=np.zeros(640))
     wide = Architecture((800,))
     training = TrainingSettings(epochs=1, batch_size=64, schedule=Cosine(0.0))
-    net = SuperNet.standalone(wide, task)
+    net = SuperNet.standalone(wide, spec)
     Trainer(net, wide, examples, training).run(on_step=lambda: calls.append(net.steps))
     assert calls == list(range(10))
 
@@ -200,10 +200,10 @@ def test_stretches_end_soon_whatever_the_size_of_the_network():
     st.integers(1, 60), st.integers(1, 9), st.integers(1, 40), st.integers(1, 7), st.integers(0, 99)
 )
 def test_steps_ahead_share_their_examples(rows, block_rows, window_rows, batch_size, step):
-    task = Task(inputs=Inputs(numeric=1), loss="logistic")
+    spec = NetworkSpec(inputs=Inputs(numeric=1), loss="logistic")
 
     def load(blocks, is_local):
-        return Examples(task, numeric=np.zeros((len(blocks) * block_rows, 1)))
+        return Examples(spec, numeric=np.zeros((len(blocks) * block_rows, 1)))
 
     windows = WindowedBatches(
         load, rows, block_rows=block_rows, window_rows=window_rows, batch_size=batch_size, seed=0

@@ -31,19 +31,19 @@ def engine(request):
 
 
 @pytest.fixture
-def make_net(make_task):
+def make_net(make_spec):
     def make(engine="compiled", loss="softmax", **settings):
-        task = make_task(loss)
-        ends = {"inputs": task.inputs.width, "outputs": task.outputs}
+        spec = make_spec(loss)
+        ends = {"inputs": spec.inputs.width, "outputs": spec.outputs}
         space = SearchSpace([[3, 8], [0, 5, 9]], **ends)
-        return SuperNet(space, task, engine=engine, **settings)
+        return SuperNet(space, spec, engine=engine, **settings)
 
     return make
 
 
 def test_adam_counts_the_steps_of_each_element(engine, make_net, make_examples):
     net = make_net(engine, optimizer=Adam())
-    examples = make_examples(net.task, 10)
+    examples = make_examples(net.spec, 10)
     for child, times in ((Architecture((8, 9)), 1), (Architecture((3, 5)), 2), (CHILD, 1)):
         for _ in range(times):
             net.train_step(child, examples, slice(0, 4), 0.01)
@@ -60,7 +60,7 @@ def test_adam_counts_the_steps_of_each_element(engine, make_net, make_examples):
 def test_a_late_element_takes_a_full_first_step(engine, make_net, make_examples):
     """With the step count of the network, its first step would be 3 times longer."""
     net = make_net(engine, optimizer=Adam(epsilon=1e-12))
-    examples = make_examples(net.task, 10)
+    examples = make_examples(net.spec, 10)
     for _ in range(200):
         net.train_step(CHILD, examples, slice(0, 10), 1e-4)
     before = net.weights()["layer.2.bias"]
@@ -73,7 +73,7 @@ def test_a_step_averages_over_workers(make_net, make_examples, engine):
     """Two workers with the same child and halves of a batch make the step of the full batch."""
     together = make_net(engine, workers=2, optimizer=SGD())
     single = make_net(engine, optimizer=SGD())
-    examples = make_examples(together.task, 12)
+    examples = make_examples(together.spec, 12)
     halves = [slice(0, 6), slice(6, 12)]
     losses = together.train_step_workers([CHILD, CHILD], examples, halves, 0.1)
     assert np.mean(losses) == pytest.approx(single.train_step(CHILD, examples, slice(0, 12), 0.1))
@@ -85,15 +85,15 @@ PROGRAM = """
 import hashlib, sys
 import numpy as np
 from threadpoolctl import threadpool_limits
-from tabnas.nets import Examples, Inputs, SuperNet, Task
+from tabnas.nets import Examples, Inputs, SuperNet, NetworkSpec
 from tabnas.space import Architecture
 
-task = Task(inputs=Inputs(numeric=300), loss="softmax", outputs=40)
+spec = NetworkSpec(inputs=Inputs(numeric=300), loss="softmax", outputs=40)
 rng = np.random.default_rng(0)
-examples = Examples(task, numeric=rng.normal(size=(256, 300)), target=rng.integers(0, 40, 256))
+examples = Examples(spec, numeric=rng.normal(size=(256, 300)), target=rng.integers(0, 40, 256))
 child = Architecture((256, 200))
 with threadpool_limits(int(sys.argv[1])):
-    net = SuperNet.standalone(child, task)
+    net = SuperNet.standalone(child, spec)
     for _ in range(3):
         net.train_step(child, examples, slice(0, 256), 0.01)
 digest = hashlib.sha256()
@@ -116,7 +116,7 @@ def test_bits_do_not_depend_on_the_process_or_its_blas_threads():
 
 def test_a_loss_that_is_not_finite_changes_no_weights(engine, make_net, make_examples):
     net = make_net(engine, loss="squared_error", optimizer=SGD())
-    examples = make_examples(net.task, 20)
+    examples = make_examples(net.spec, 20)
     net.train_step(CHILD, examples, slice(0, 20), 1e20)
     before = net.state_dict()
     with pytest.raises(NonFiniteLossError, match=r"training step 2 is .* well below 1e\+20"):
@@ -127,7 +127,7 @@ def test_a_loss_that_is_not_finite_changes_no_weights(engine, make_net, make_exa
 
 def test_memory_does_not_grow_with_steps(make_net, make_examples):
     net = make_net(workers=2)
-    examples = make_examples(net.task, 200)
+    examples = make_examples(net.spec, 200)
     rng = np.random.default_rng(0)
     children = [Architecture(widths) for widths in ((3,), (8,), (3, 5), (8, 9))]
 
@@ -154,7 +154,7 @@ def resident_bytes():
 
 def test_evaluation_in_blocks_is_the_mean_over_all_rows(engine, make_net, make_examples):
     net = make_net(engine)
-    examples = make_examples(net.task, 1300, weighted=True)
+    examples = make_examples(net.spec, 1300, weighted=True)
     parts = [np.arange(0, 600), np.arange(600, 1300)]
     weights = [examples.weight[part].sum() for part in parts]
     losses = [net.loss(CHILD, examples, part) for part in parts]
@@ -165,14 +165,14 @@ def test_evaluation_in_blocks_is_the_mean_over_all_rows(engine, make_net, make_e
 
 def test_a_child_can_be_given_by_choices(engine, make_net, make_examples):
     net = make_net(engine)
-    examples = make_examples(net.task, 5)
+    examples = make_examples(net.spec, 5)
     assert net.loss([0, 1], examples) == net.loss(CHILD, examples)
     assert net.loss(np.array([1, 0]), examples) == net.loss(Architecture((8,)), examples)
 
 
-def test_invalid_arguments_are_refused(engine, make_net, make_task, make_examples):
+def test_invalid_arguments_are_refused(engine, make_net, make_spec, make_examples):
     net = make_net(engine)
-    examples = make_examples(net.task, 10)
+    examples = make_examples(net.spec, 10)
     step = slice(0, 4)
     with pytest.raises(TabNASError, match="no candidate width 4"):
         net.loss(Architecture((4,)), examples)
@@ -186,16 +186,16 @@ def test_invalid_arguments_are_refused(engine, make_net, make_task, make_example
         net.loss(CHILD, examples, slice(0, 4, 2))
     with pytest.raises(TabNASError, match="learning_rate must be at least 0"):
         net.train_step(CHILD, examples, step, -0.1)
-    with pytest.raises(TabNASError, match="must have the task of the network"):
-        net.loss(CHILD, make_examples(make_task("logistic"), 10))
+    with pytest.raises(TabNASError, match="must have the spec of the network"):
+        net.loss(CHILD, make_examples(make_spec("logistic"), 10))
     with pytest.raises(TabNASError, match="from 1 to 1 \\(the workers"):
         net.train_step_workers([CHILD, CHILD], examples, [step, step], 0.1)
-    without = Examples(net.task, numeric=examples.numeric, categorical=examples.categorical)
+    without = Examples(net.spec, numeric=examples.numeric, categorical=examples.categorical)
     with pytest.raises(TabNASError, match="must have targets"):
         net.train_step(CHILD, without, step, 0.1)
     assert net.logits(CHILD, without).shape == (10, 5)
     weightless = Examples(
-        net.task, numeric=examples.numeric, categorical=examples.categorical,
+        net.spec, numeric=examples.numeric, categorical=examples.categorical,
         target=examples.target, weight=np.zeros(10),
     )  # fmt: skip
     with pytest.raises(TabNASError, match="must have a weight above 0"):
@@ -236,7 +236,7 @@ def test_importing_the_networks_imports_neither_numba_nor_torch():
 
 def test_no_gradient_of_a_loss_that_is_not_finite(engine, make_net, make_examples):
     net = make_net(engine)
-    examples = make_examples(net.task, 20)
+    examples = make_examples(net.spec, 20)
     net.gradients(Architecture((3, 5)), examples)
     weights = net.weights()
     weights["head.2.bias"][:] = np.nan
@@ -247,9 +247,9 @@ def test_no_gradient_of_a_loss_that_is_not_finite(engine, make_net, make_example
 
 def test_a_loss_has_the_same_bits_after_other_calls(make_net, make_examples):
     net = make_net()
-    examples = make_examples(net.task, 3_000)
+    examples = make_examples(net.spec, 3_000)
     weighted = Examples(
-        net.task,
+        net.spec,
         numeric=examples.numeric,
         categorical=examples.categorical,
         target=examples.target,
@@ -264,7 +264,7 @@ def test_a_loss_has_the_same_bits_after_other_calls(make_net, make_examples):
 @pytest.mark.parametrize("copy_net", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
 def test_copies_train_identically(copy_net, make_net, make_examples):
     net = make_net(workers=2)
-    examples = make_examples(net.task, 20)
+    examples = make_examples(net.spec, 20)
     child = Architecture((3, 5))
     net.train_step(child, examples, slice(0, 20), 0.1)
     other = copy_net(net)
@@ -286,12 +286,12 @@ def test_step_counts_of_a_state_must_not_be_negative(make_net):
 def test_rates_that_overflow_float32_are_refused(make_net, make_examples):
     net = make_net()
     with pytest.raises(TabNASError, match="learning_rate must be"):
-        net.train_step(Architecture((3, 5)), make_examples(net.task, 20), slice(0, 20), 1e39)
+        net.train_step(Architecture((3, 5)), make_examples(net.spec, 20), slice(0, 20), 1e39)
 
 
 def test_threads_can_share_a_network(make_net, make_examples):
     net = make_net()
-    examples = make_examples(net.task, 200)
+    examples = make_examples(net.spec, 200)
     children = [Architecture(widths) for widths in ((3,), (8,), (3, 5), (8, 9))]
     expected = [net.loss(child, examples) for child in children]
     with ThreadPoolExecutor(4) as pool:
@@ -324,7 +324,7 @@ class ConcurrencyRecorder:
 
 def test_the_engine_is_called_by_one_thread_at_a_time(make_net, make_examples):
     net = make_net(ConcurrencyRecorder)
-    examples = make_examples(net.task, 20)
+    examples = make_examples(net.spec, 20)
     weights, state = net.weights(), net.state_dict()
     calls = [
         lambda: net.train_step(CHILD, examples, slice(0, 4), 0.01),
@@ -343,7 +343,7 @@ def test_the_engine_is_called_by_one_thread_at_a_time(make_net, make_examples):
 
 def test_a_worker_whose_loss_is_not_finite_stops_the_step(engine, make_net, make_examples):
     net = make_net(engine, workers=2)
-    examples = make_examples(net.task, 20)
+    examples = make_examples(net.spec, 20)
     weights = net.weights()
     weights["head.1.bias"][:] = np.nan
     net.load_weights(weights)

@@ -13,9 +13,9 @@ from tabnas.nets import (
     EarlyStopping,
     Examples,
     Inputs,
+    NetworkSpec,
     NonFiniteLossError,
     SuperNet,
-    Task,
     Trainer,
     TrainingSettings,
     train,
@@ -23,17 +23,17 @@ from tabnas.nets import (
 from tabnas.space import Architecture
 
 CHILD = Architecture((16, 8))
-TASK = Task(inputs=Inputs(numeric=2), loss="logistic")
+SPEC = NetworkSpec(inputs=Inputs(numeric=2), loss="logistic")
 
 
 def make_circles(rows, seed):
     """Return points labelled by a circle, which no linear model can separate."""
     numeric = np.random.default_rng(seed).normal(size=(rows, 2))
-    return Examples(TASK, numeric=numeric, target=(numeric**2).sum(axis=1) > 1.4)
+    return Examples(SPEC, numeric=numeric, target=(numeric**2).sum(axis=1) > 1.4)
 
 
 def test_a_network_learns_a_circle():
-    net = SuperNet.standalone(CHILD, TASK)
+    net = SuperNet.standalone(CHILD, SPEC)
     training = TrainingSettings(epochs=20, batch_size=32, schedule=Cosine(0.01))
     result = train(net, CHILD, make_circles(500, 0), training, make_circles(300, 1))
     assert result.epochs == 20
@@ -67,7 +67,7 @@ def test_workers_share_the_rows_of_a_step():
 
 def test_a_training_is_reproducible():
     def run(seed):
-        net = SuperNet.standalone(CHILD, TASK, seed=7)
+        net = SuperNet.standalone(CHILD, SPEC, seed=7)
         training = TrainingSettings(epochs=2, batch_size=30, schedule=Constant(0.01), seed=seed)
         train(net, CHILD, make_circles(100, 0), training)
         return net.weights()
@@ -78,7 +78,7 @@ def test_a_training_is_reproducible():
 
 
 def test_early_stopping_keeps_the_best_weights():
-    net = SuperNet.standalone(CHILD, TASK, optimizer=SGD(momentum=0.9))
+    net = SuperNet.standalone(CHILD, SPEC, optimizer=SGD(momentum=0.9))
     training = TrainingSettings(
         epochs=200, batch_size=5, schedule=Constant(0.2), early_stopping=EarlyStopping(patience=3)
     )
@@ -90,9 +90,9 @@ def test_early_stopping_keeps_the_best_weights():
 
 def test_the_error_of_divergence_names_the_step():
     net = SuperNet.standalone(
-        CHILD, Task(inputs=Inputs(numeric=2), loss="squared_error"), optimizer=SGD()
+        CHILD, NetworkSpec(inputs=Inputs(numeric=2), loss="squared_error"), optimizer=SGD()
     )
-    examples = Examples(net.task, numeric=np.ones((8, 2)), target=np.arange(8.0))
+    examples = Examples(net.spec, numeric=np.ones((8, 2)), target=np.arange(8.0))
     training = TrainingSettings(epochs=50, batch_size=8, schedule=Constant(1e15))
     with pytest.raises(NonFiniteLossError, match="training step") as caught:
         train(net, CHILD, examples, training)
@@ -110,16 +110,16 @@ def test_invalid_settings_are_refused():
         epochs=1, batch_size=1, schedule=Constant(0.1), early_stopping=EarlyStopping()
     )
     with pytest.raises(TabNASError, match="requires validation examples"):
-        train(SuperNet.standalone(CHILD, TASK), CHILD, make_circles(9, 0), training)
+        train(SuperNet.standalone(CHILD, SPEC), CHILD, make_circles(9, 0), training)
 
 
 def make_weighted_circles(rows, weight):
     plain = make_circles(rows, 0)
-    return Examples(TASK, numeric=plain.numeric, target=plain.values[:, 0], weight=weight)
+    return Examples(SPEC, numeric=plain.numeric, target=plain.values[:, 0], weight=weight)
 
 
 def test_training_losses_are_weighted_means():
-    net = SuperNet.standalone(CHILD, TASK)
+    net = SuperNet.standalone(CHILD, SPEC)
     examples = make_weighted_circles(100, np.linspace(0.0, 5.0, 100))
     result = train(
         net, CHILD, examples, TrainingSettings(epochs=1, batch_size=7, schedule=Constant(0.0))
@@ -130,7 +130,7 @@ def test_training_losses_are_weighted_means():
 def test_batches_of_weight_zero_are_left_out():
     weight = np.ones(20)
     weight[3] = 0.0
-    net = SuperNet.standalone(CHILD, TASK)
+    net = SuperNet.standalone(CHILD, SPEC)
     training = TrainingSettings(epochs=1, batch_size=1, schedule=Constant(0.01))
     train(net, CHILD, make_weighted_circles(20, weight), training)
     assert net.steps == 19
@@ -146,7 +146,7 @@ def test_the_learning_rate_follows_the_schedule():
             rates.extend(learning_rates)
             return super().train_steps(children, examples, rows, learning_rates)
 
-    net = RecordedNet.standalone(CHILD, TASK)
+    net = RecordedNet.standalone(CHILD, SPEC)
     train(
         net,
         CHILD,
@@ -164,7 +164,7 @@ def test_a_training_can_be_resumed_at_every_step(has_validation):
     validation = make_circles(60, 1) if has_validation else None
 
     def trainer():
-        net = SuperNet.standalone(CHILD, TASK, seed=7)
+        net = SuperNet.standalone(CHILD, SPEC, seed=7)
         return Trainer(net, CHILD, make_circles(100, 0), training, validation)
 
     uninterrupted, states = trainer(), []

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.nets import Examples, Inputs, Task, WindowedBatches
+from tabnas.nets import Examples, Inputs, NetworkSpec, WindowedBatches
 from tabnas.types import BoolArray, IntArray
 
 UNREAD = -1
-TASK = Task(inputs=Inputs(numeric=1), loss="logistic")
+SPEC = NetworkSpec(inputs=Inputs(numeric=1), loss="logistic")
 
 
 class Rows:
@@ -31,7 +31,7 @@ class Rows:
             np.where(is_here, block, UNREAD)
             for block, is_here in zip(numbers, is_local, strict=True)
         ]
-        return Examples(TASK, numeric=np.concatenate(values)[:, None].astype(np.float32))
+        return Examples(SPEC, numeric=np.concatenate(values)[:, None].astype(np.float32))
 
     def windows(
         self,

@@ -26,8 +26,8 @@ from tabnas.runs import (
     FinishedRun,
     LabelledTable,
     PlannedTradeoff,
+    ProcessGroup,
     Progress,
-    Ranks,
     RunCheckpoint,
     RunSettings,
     build_run_result,
@@ -181,13 +181,13 @@ class ForkServer:
         return int(self._server.stdout.readline())
 
 
-def connect_ranks() -> Ranks:
+def connect_process_group() -> ProcessGroup:
     import torch.distributed as dist
 
     from tabnas.nets.torch import Group
-    from tabnas.runs._ranks import DistributedRanks
+    from tabnas.runs._process_group import DistributedProcessGroup
 
-    return DistributedRanks(Group(), dist.HashStore())
+    return DistributedProcessGroup(Group(), dist.HashStore())
 
 
 OVERHEAD = {1: 30.0, 256: 500.0}
@@ -212,9 +212,9 @@ class FakeMachine:
         return [self.adjust(model, self.predicted_us(model, rows)) for model in models]
 
     def predicted_us(self, model: Model, rows: int = 1) -> float:
-        inputs, dimension = model.task.inputs, model.architecture.dimension
+        inputs, dimension = model.spec.inputs, model.architecture.dimension
         columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
-        shape = NetworkShape(inputs.width, model.architecture, model.task.outputs, columns)
+        shape = NetworkShape(inputs.width, model.architecture, model.spec.outputs, columns)
         embedding_us = EMBEDDINGS[rows].predict_us(columns, knots, dimension)
         layers_us = TERMS[rows].predict_us(shape) - TERMS[rows].call_us
         return layers_us + embedding_us + OVERHEAD[rows]

@@ -21,7 +21,7 @@ from tabnas import Budget, FeasibleSet, SearchSpace
 from tabnas.data import read_table
 from tabnas.model import _reference_models as reference_models
 from tabnas.model import fit_boosted_trees
-from tabnas.nets import Examples, Inputs, Task
+from tabnas.nets import Examples, Inputs, NetworkSpec
 from tabnas.runs import LabelledTable, RunSettings, prepare_data, run_in_folder
 from tabnas.search import Evaluation, History, Search, SearchSettings, fit_additive_model
 from tests.runs.helpers import make_started_run, make_table, write_table
@@ -122,7 +122,7 @@ class RecordedSearch(Search):
         rng = np.random.default_rng(0)
         x = rng.normal(size=(200, 3)).astype(np.float32)
         examples = Examples(
-            Task(inputs=Inputs(numeric=3), loss="logistic"), numeric=x, target=x[:, 0] > 0
+            NetworkSpec(inputs=Inputs(numeric=3), loss="logistic"), numeric=x, target=x[:, 0] > 0
         )
         space = SearchSpace.uniform(layers=2, widths=[2, 4, 8], inputs=3, outputs=1)
         default = SearchSettings(epochs=3, batch_size=16, seed=4)

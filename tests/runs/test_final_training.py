@@ -12,8 +12,8 @@ from tabnas.nets import TrainingRows
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._final_training import FinalModel, make_final_trainer, train_final_model
-from tabnas.runs._tasks import TaskPool
-from tabnas.runs.candidates._training import Candidate
+from tabnas.runs._job_pool import JobPool
+from tabnas.runs.candidates._candidate import Candidate
 from tabnas.space import Architecture, Precision
 from tests.runs.helpers import make_table
 
@@ -45,7 +45,7 @@ def make_candidate(
 
 def train(run: PlannedRun, chosen: Candidate) -> FinalModel:
     checkpoint = RunCheckpoint()
-    pool = TaskPool(checkpoint)
+    pool = JobPool(checkpoint)
     return train_final_model(run, [chosen], lambda progress: None, checkpoint, pool)
 
 

@@ -149,7 +149,7 @@ def with_huge_target(examples: Examples) -> Examples:
     values = examples.values.copy()
     values[0] = 1e25
     return Examples(
-        examples.task, numeric=examples.numeric, categorical=examples.categorical, target=values
+        examples.spec, numeric=examples.numeric, categorical=examples.categorical, target=values
     )
 
 

@@ -23,7 +23,7 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.teachers import EstimatorTeacher
 from tests.runs.helpers import LIMITS, SHORT, collect_bits, make_table
@@ -95,7 +95,7 @@ def plan_unlabelled_with_estimator(rows: int, estimator: Any = None) -> PlannedR
 
 def get_answers(run: PlannedRun) -> Answers:
     checkpoint = RunCheckpoint()
-    answers, _ = teacher_step(run, lambda progress: None, checkpoint, TaskPool(checkpoint))
+    answers, _ = teacher_step(run, lambda progress: None, checkpoint, JobPool(checkpoint))
     assert answers is not None
     return answers
 

@@ -88,7 +88,7 @@ def test_the_reported_score_is_that_of_the_model_on_test_rows(large: FinishedRun
 
 def _predict(finished: FinishedRun, part) -> np.ndarray:
     model = finished.model
-    examples = make_examples(model.task, part.encoded)  # without knots, if it embeds no numbers
+    examples = make_examples(model.spec, part.encoded)  # without knots, if it embeds no numbers
     return finished.data.target_prediction(model._net.logits(model.architecture, examples))
 
 
@@ -127,9 +127,9 @@ def test_dimension_0_alone_is_the_space_without_an_input_layer() -> None:
     plain = plan_run(data, settings)
     expected = default_space(
         settings.budget,
-        inputs=plain.data.task.inputs.width,
-        outputs=plain.data.task.outputs,
-        embedding_parameters=plain.data.task.inputs.embedding_parameters,
+        inputs=plain.data.spec.inputs.width,
+        outputs=plain.data.spec.outputs,
+        embedding_parameters=plain.data.spec.inputs.embedding_parameters,
     )
     space = plain.plan.feasible.space
     assert space.layers == space.widths == expected.widths
@@ -147,7 +147,7 @@ def test_a_run_with_embeddings_alone(target: str) -> None:
     finished = run(make_labelled(target), numeric_dimensions=(1, 2), knots=5, refit=True)
     model = finished.model
     assert all(candidate.architecture.dimension in (1, 2) for candidate in finished.candidates)
-    inputs = model.task.inputs
+    inputs = model.spec.inputs
     assert max(map(len, model.knots)) == 5
     knots = sum(map(len, model.knots))
     assert model.weights["numeric_embedding"].shape == (model.architecture.dimension, knots)
@@ -220,16 +220,16 @@ def test_a_run_folder_holds_everything(small: FinishedRun, tmp_path) -> None:
 
 
 def test_the_result_holds_costs_rows_scores_and_timings(large: FinishedRun) -> None:
-    facts = json.loads(json.dumps(to_builtins(build_run_result(large))))
-    assert facts["costs"]["parameters"]["limit"] == 1_500
-    assert facts["costs"]["flops"]["limit"] is None
-    assert facts["rows"] == {"training": 2_700, "validation": 900, "test": 900}
-    assert facts["scores"]["network"]["metrics"]["rmse"]["low"] > 0
-    assert [effect["factor"] for effect in facts["limit_effects"]] == [0.5, 1.0, 2.0]
-    losses = [effect["one_shot_loss"] for effect in facts["limit_effects"]]
+    result = json.loads(json.dumps(to_builtins(build_run_result(large))))
+    assert result["costs"]["parameters"]["limit"] == 1_500
+    assert result["costs"]["flops"]["limit"] is None
+    assert result["rows"] == {"training": 2_700, "validation": 900, "test": 900}
+    assert result["scores"]["network"]["metrics"]["rmse"]["low"] > 0
+    assert [effect["factor"] for effect in result["limit_effects"]] == [0.5, 1.0, 2.0]
+    losses = [effect["one_shot_loss"] for effect in result["limit_effects"]]
     assert losses == sorted(losses, reverse=True)
-    assert set(facts["columns"]) == {"size", "warmth", "colour", "day", "house"}
-    assert {"preparation", "search", "candidates", "comparison"} <= set(facts["timings"])
+    assert set(result["columns"]) == {"size", "warmth", "colour", "day", "house"}
+    assert {"preparation", "search", "candidates", "comparison"} <= set(result["timings"])
 
 
 def test_the_smallest_and_the_widest_tables() -> None:
@@ -321,7 +321,7 @@ def test_balanced_classes_are_calibrated_with_training_weights() -> None:
     )  # fmt: skip
     test = finished.data.test
     assert test is not None
-    net = SuperNet.standalone(finished.model.architecture, finished.data.task)
+    net = SuperNet.standalone(finished.model.architecture, finished.data.spec)
     net.load_weights(finished.model.weights)
     chances = probabilities(net.logits(finished.model.architecture, test.examples))
     # with balanced weights, predicted and true shares agree

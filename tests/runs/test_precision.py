@@ -24,8 +24,8 @@ from tabnas.runs import (
     plan_tradeoff,
 )
 from tabnas.runs._tradeoff import _drop_repeated
+from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._train_candidates import first_trials
-from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.evaluation import _teacher_scores
 from tabnas.runs.evaluation._scores import load_network
 from tabnas.runs.search._search_step import SearchResult

@@ -40,7 +40,7 @@ def make_settings(limits: dict[str, float], **options: object) -> RunSettings:
 def compute_ram_bytes(finished: FinishedRun) -> int:
     """Return the bytes of the largest pair of activations, by the arrays of the model."""
     model = finished.model
-    inputs = finished.data.task.inputs
+    inputs = finished.data.spec.inputs
     encoded = inputs.width + model.architecture.dimension * len(inputs.embedded)
     widths = (encoded, *model.architecture.widths, model.target.outputs)
     return 4 * max(a + b for a, b in pairwise(widths))
@@ -128,6 +128,6 @@ def test_wide_embeddings_of_categories_give_way() -> None:
     data = LabelledTable.from_table(Table.from_data(table), "kind")
     wide = plan_run(data, make_settings({"ram_bytes": 4_000}))
     narrow = plan_run(data, make_settings({"ram_bytes": 40}))
-    assert wide.data.task.inputs.width == 21
-    assert narrow.data.task.inputs.width == 3
+    assert wide.data.spec.inputs.width == 21
+    assert narrow.data.spec.inputs.width == 3
     assert narrow.execute().model.costs["ram_bytes"] <= 40

@@ -14,13 +14,13 @@ from tabnas.nets import NonFiniteLossError
 from tabnas.runs import (
     LabelledTable,
     PlannedRun,
-    Ranks,
+    ProcessGroup,
     RunCheckpoint,
     RunSettings,
     plan_run,
     plan_tradeoff,
 )
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.teachers import BoostedTreesTeacher, NetworkTeacher
@@ -52,7 +52,7 @@ def change_labels(run: PlannedRun, rows: np.ndarray) -> PlannedRun:
 
 def get_answers(run: PlannedRun, checkpoint: RunCheckpoint | None = None):
     checkpoint = checkpoint or RunCheckpoint()
-    answers, teachers = teacher_step(run, lambda progress: None, checkpoint, TaskPool(checkpoint))
+    answers, teachers = teacher_step(run, lambda progress: None, checkpoint, JobPool(checkpoint))
     assert answers is not None
     return answers, teachers
 
@@ -137,14 +137,14 @@ def test_a_teacher_that_diverges_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(NetworkTeacher, "fit_predict", diverge)
     run = plan(teacher="network")
     checkpoint = RunCheckpoint()
-    pool = TaskPool(checkpoint)
+    pool = JobPool(checkpoint)
     assert teacher_step(run, lambda progress: None, checkpoint, pool) == (None, ())
     both = replace(run.plan.teacher, teachers=("trees", "network"))
     _, teachers = get_answers(replace(run, plan=replace(run.plan, teacher=both)))
     assert [model.name for model in teachers] == ["trees"]
 
 
-class SecondRank(Ranks):
+class SecondRank(ProcessGroup):
     """The second of two processes, with what the first has sent it."""
 
     rank, size = 1, 2
@@ -163,18 +163,18 @@ def test_all_processes_have_the_answers_of_the_first(
     first_diverges: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if a training diverges in one of them only, as it may on another machine."""
-    ranks = SecondRank(first_diverges=first_diverges)
+    process_group = SecondRank(first_diverges=first_diverges)
 
     def fit_predict(self, rows, train, answered, **options: object) -> np.ndarray:
-        ranks.answered = len(answered)
+        process_group.answered = len(answered)
         if not first_diverges:
             raise NonFiniteLossError(1, float("inf"), 0.1)
         return np.full((len(answered), 1), 0.75, np.float32)
 
     monkeypatch.setattr(NetworkTeacher, "fit_predict", fit_predict)
-    run = replace(plan(teacher="network"), ranks=ranks)
+    run = replace(plan(teacher="network"), process_group=process_group)
     checkpoint = RunCheckpoint()
-    pool = TaskPool(checkpoint, threads=1)
+    pool = JobPool(checkpoint, threads=1)
     answers, teachers = teacher_step(run, lambda progress: None, checkpoint, pool)
     assert (answers is None) == first_diverges
     if answers is not None:

@@ -291,7 +291,7 @@ def test_the_latency_of_every_model_is_measured_and_reported(latency_file) -> No
     result = build_tradeoff_result(curve, finished_runs)
     costs = []
     for limit, finished, model in zip(LATENCIES, finished_runs, result.models, strict=True):
-        assert finished.measured_us["latency_us"] <= limit
+        assert finished.latencies_us["latency_us"] <= limit
         measured = result.timings[f"measured latency_us, limit-{limit:.12g}"]
         assert measured == pytest.approx(machine.predicted_us(finished.model), abs=1e-3)
         costs.append((model.costs["latency_us"].value, finished.chosen.loss))
@@ -307,7 +307,7 @@ def test_numeric_embeddings_keep_every_limit_on_latency(latency_file) -> None:
     for limit, finished in zip(LATENCIES, curve.execute(), strict=True):
         assert finished.model.architecture.dimension > 0
         assert machine.predicted_us(finished.model) <= limit
-        assert finished.measured_us["latency_us"] <= limit
+        assert finished.latencies_us["latency_us"] <= limit
 
 
 def test_a_resumed_tradeoff_measures_only_finished_models(latency_file, tmp_path) -> None:
@@ -453,9 +453,9 @@ def test_each_limit_has_the_knots_of_a_single_run(embedded_outcomes) -> None:
     for limit, run in zip(KNOT_LIMITS, curve.runs, strict=True):
         settings = replace(run.settings, limits={"parameters": limit})
         alone = plan_run(make_labelled(KNOT_ROWS), settings)
-        assert run.data.task == alone.data.task
+        assert run.data.spec == alone.data.spec
         assert run.data.digest() == alone.data.digest()
-    assert [len(run.data.task.inputs.knots[0]) for run in curve.runs] == [4, 4, 8]
+    assert [len(run.data.spec.inputs.knots[0]) for run in curve.runs] == [4, 4, 8]
     assert [len(group) for group in curve.groups] == [2, 1]
     numbers = [run.data.train_and_validation.encoded.numeric for run in curve.runs]
     assert all(one is numbers[0] for one in numbers)  # rows are in memory once
@@ -490,11 +490,11 @@ def test_a_resumed_tradeoff_with_knots_ends_with_the_same_bits(embedded_outcomes
 def test_more_knots_that_do_not_help_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best network of a tighter limit, with its knots, is then that of the widest one."""
     curve = make_embedded_tradeoff()
-    few = curve.runs[0].data.task.inputs.knots
+    few = curve.runs[0].data.spec.inputs.knots
     loss = CandidateTraining._loss
 
     def worse(self, outputs, rows):
-        return loss(self, outputs, rows) + (0 if self.data.task.inputs.knots == few else 100)
+        return loss(self, outputs, rows) + (0 if self.data.spec.inputs.knots == few else 100)
 
     monkeypatch.setattr(CandidateTraining, "_loss", worse)
     _, middle, widest = curve.execute()

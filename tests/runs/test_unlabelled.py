@@ -22,7 +22,7 @@ from tabnas.runs import (
 )
 from tabnas.runs import _teacher_step as step
 from tabnas.runs._answers import LABELS_ONLY, Lesson
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs.candidates._train_candidates import list_lessons
 from tests.runs.helpers import LIMITS, SHORT, StopsAt, collect_bits, make_table
 
@@ -68,7 +68,7 @@ class QuickTeacher(CountingTeacher):
 
 def get_answers(run: PlannedRun):
     checkpoint = RunCheckpoint()
-    return step.teacher_step(run, lambda progress: None, checkpoint, TaskPool(checkpoint))
+    return step.teacher_step(run, lambda progress: None, checkpoint, JobPool(checkpoint))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabnas import Budget, FeasibleSet, SearchSpace
-from tabnas.nets import SGD, Constant, Examples, Inputs, Task
+from tabnas.nets import SGD, Constant, Examples, Inputs, NetworkSpec
 from tabnas.policy import Adam
 from tabnas.search import (
     Search,
@@ -16,7 +16,7 @@ from tabnas.search import (
     select,
 )
 
-TASK = Task(inputs=Inputs(numeric=4), loss="squared_error")
+SPEC = NetworkSpec(inputs=Inputs(numeric=4), loss="squared_error")
 SPACE = SearchSpace([[2, 4, 8], [0, 2, 4]], inputs=4, outputs=1)
 FEASIBLE = FeasibleSet(SPACE, Budget(parameters=90))
 OVERFLOWS = 1e25  # its square does
@@ -29,7 +29,7 @@ def examples(seed: int, spoilt: dict[int, float] | None = None, rows: int = 400)
     y = x[:, 0] * x[:, 1] + x[:, 2]
     for row, value in (spoilt or {}).items():
         y[row] = value
-    return Examples(TASK, numeric=x, target=y)
+    return Examples(SPEC, numeric=x, target=y)
 
 
 def search(training: Examples, validation: Examples | None = None, **settings: object) -> Search:

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
-from tabnas.nets import SGD, Examples, Inputs, Task
+from tabnas.nets import SGD, Examples, Inputs, NetworkSpec
 from tabnas.policy import Adam
 from tabnas.search import CHILD_SAMPLERS, Search, SearchSettings, StepRecord
 
-TASK = Task(inputs=Inputs(numeric=6), loss="softmax", outputs=3)
+SPEC = NetworkSpec(inputs=Inputs(numeric=6), loss="softmax", outputs=3)
 SPACE = SearchSpace([[2, 4, 8, 16], [0, 2, 4, 8]], inputs=6, outputs=3)
 FEASIBLE = FeasibleSet(SPACE, Budget(parameters=200))
 
@@ -16,7 +16,7 @@ FEASIBLE = FeasibleSet(SPACE, Budget(parameters=200))
 def examples(rows: int, seed: int) -> Examples:
     x = np.random.default_rng(seed).normal(size=(rows, 6)).astype(np.float32)
     target = (x[:, 0] * x[:, 1] > 0).astype(int) + (x[:, 2] > 0.5)
-    return Examples(TASK, numeric=x, target=target)
+    return Examples(SPEC, numeric=x, target=target)
 
 
 TRAINING, VALIDATION = examples(600, 0), examples(300, 1)

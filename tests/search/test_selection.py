@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabNASError
-from tabnas.nets import Examples, Inputs, Task
+from tabnas.nets import Examples, Inputs, NetworkSpec
 from tabnas.search import (
     SELECTIONS,
     Evaluation,
@@ -28,7 +28,7 @@ from tabnas.search import (
 from tabnas.search._selection import MAX_VALIDATION_ROWS
 from tabnas.space import COSTS, NumericEmbeddings
 
-TASK = Task(inputs=Inputs(numeric=4), loss="logistic")
+SPEC = NetworkSpec(inputs=Inputs(numeric=4), loss="logistic")
 SPACE = SearchSpace([[4, 5, 6], [0, 4, 5, 6]], inputs=4, outputs=1)
 FEASIBLE = FeasibleSet(SPACE, Budget(parameters=88))
 
@@ -36,7 +36,7 @@ FEASIBLE = FeasibleSet(SPACE, Budget(parameters=88))
 @pytest.fixture(scope="module")
 def finished() -> Search:
     x = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
-    rows = Examples(TASK, numeric=x, target=x[:, 0] * x[:, 1] > 0)
+    rows = Examples(SPEC, numeric=x, target=x[:, 0] * x[:, 1] > 0)
     search = Search(
         FEASIBLE,
         rows,
@@ -186,9 +186,9 @@ def test_one_shot_loss_is_the_supernets(finished: Search) -> None:
 
 def test_one_shot_losses_are_of_rows_from_everywhere() -> None:
     """A sample stands for all validation rows, but those are sorted."""
-    task = Task(inputs=Inputs(numeric=4), loss="squared_error")
+    spec = NetworkSpec(inputs=Inputs(numeric=4), loss="squared_error")
     x = np.random.default_rng(0).normal(size=(10 * MAX_VALIDATION_ROWS, 4)).astype(np.float32)
-    sorted_rows = Examples(task, numeric=x, target=np.linspace(0.0, 10.0, len(x)))
+    sorted_rows = Examples(spec, numeric=x, target=np.linspace(0.0, 10.0, len(x)))
     search = Search(FEASIBLE, sorted_rows, sorted_rows, SearchSettings(epochs=1, batch_size=32))
     one = Architecture((4, 5))
     found = compute_one_shot_losses(search, [one])

@@ -331,7 +331,7 @@ def test_encoders_are_fitted_to_a_sample(tmp_path: Path, monkeypatch: pytest.Mon
     path = tmp_path / "table.parquet"
     parquet.write_table(Table.from_data(columns).arrow, path)
     store = encode_store(path, tmp_path / "store", target="kind", seed=1)
-    assert store.facts["rows_sampled"] == 1_000
+    assert store.metadata["rows_sampled"] == 1_000
     column = store.encoder.columns[0]
     assert column.center == pytest.approx(5, abs=0.4)
     assert column.scale == pytest.approx(2, abs=0.4)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tabnas.stores import StoreSettings
-from tabnas.stores._first_pass import EncodingJob, summarize_pieces
+from tabnas.stores._first_pass import EncodingContext, summarize_pieces
 from tabnas.stores._head import read_head
 from tabnas.stores._layout import find_layout
 from tabnas.stores._progress import Meter
@@ -30,8 +30,8 @@ def test_small_pieces_are_joined(tmp_path: Path, small_chunks: Callable[[int, in
     copied = copy_text_sources(
         sources, layout.text_columns, 1_000, tmp_path, Meter("reading", 1, lambda progress: None)
     )
-    job = EncodingJob(sources=copied, layout=layout, settings=settings, shares=(0.2, 0.2))
-    summaries = list(summarize_pieces(job, (), lambda rows, size: None))
+    context = EncodingContext(sources=copied, layout=layout, settings=settings, shares=(0.2, 0.2))
+    summaries = list(summarize_pieces(context, (), lambda rows, size: None))
     sizes = [sum(piece.bytes for piece in pieces) for pieces, _ in summaries]
     assert min(sizes[:-1]) >= PIECE
     assert max(sizes) < 2 * PIECE + 1_000
@@ -41,6 +41,6 @@ def test_small_pieces_are_joined(tmp_path: Path, small_chunks: Callable[[int, in
         assert summary.rows == sum(piece.rows for piece in pieces)
     for n_known in range(1, len(summaries)):  # a resumed pass joins the same pieces
         before = [piece for pieces, _ in summaries[:n_known] for piece in pieces]
-        again = list(summarize_pieces(job, before, lambda rows, size: None))
+        again = list(summarize_pieces(context, before, lambda rows, size: None))
         assert [pieces for pieces, _ in again] == [pieces for pieces, _ in summaries[n_known:]]
         assert [one.target for _, one in again] == [one.target for _, one in summaries[n_known:]]

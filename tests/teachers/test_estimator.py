@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, Target
 from tabnas.errors import TabNASError
-from tabnas.model import network_task
+from tabnas.model import make_network_spec
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.space import Budget
 from tabnas.teachers import EstimatorTeacher, TeacherRows
@@ -55,7 +55,7 @@ def make_rows(target: Target, y: np.ndarray, weight: np.ndarray | None = None) -
     return TeacherRows(
         encoder=encoder,
         target=target,
-        task=network_task(encoder, target, dimensions),
+        spec=make_network_spec(encoder, target, dimensions),
         encoded=encoder.encode(table.take(NUMBERS)),
         y=y[NUMBERS],
         weight=weight,

@@ -40,15 +40,15 @@ def test_answers_are_better_than_a_constant(teacher: Teacher, target: str) -> No
     train, held_out = np.arange(240), np.arange(240, 320)
     answers = teacher.fit_predict(rows, train, held_out, seed=0)
     assert answers.dtype == np.float32
-    assert answers.shape == (80, rows.task.outputs)
+    assert answers.shape == (80, rows.spec.outputs)
     y = rows.target.scale_values(rows.y)
-    constant = np.full((80, rows.task.outputs), 1 / max(2, rows.task.outputs), np.float32)
+    constant = np.full((80, rows.spec.outputs), 1 / max(2, rows.spec.outputs), np.float32)
     if target == "value":
         constant[:] = y[train].mean()
     else:
         assert ((answers >= 0) & (answers <= 1)).all()
-    loss = mean_loss(rows.task.loss, answers, y[held_out], None)
-    assert loss < mean_loss(rows.task.loss, constant, y[held_out], None)
+    loss = mean_loss(rows.spec.loss, answers, y[held_out], None)
+    assert loss < mean_loss(rows.spec.loss, constant, y[held_out], None)
 
 
 @every_teacher

@@ -18,10 +18,10 @@ from tabnas.nets import (
     Examples,
     Inputs,
     Loss,
-    Rows,
+    NetworkSpec,
+    RowIndex,
     State,
     SuperNet,
-    Task,
     TopClasses,
 )
 from tabnas.space import Architecture
@@ -74,7 +74,7 @@ class _Reckless(ReferenceEngine):
     """Takes whatever step it is told to."""
 
     def train_step_workers(
-        self, children: Sequence[Child], examples: Examples, rows: Sequence[Rows], rate: float
+        self, children: Sequence[Child], examples: Examples, rows: Sequence[RowIndex], rate: float
     ) -> list[float]:
         losses = super().train_step_workers(children, examples, rows, rate)
         if not all(map(isfinite, losses)):
@@ -85,9 +85,9 @@ class _Reckless(ReferenceEngine):
 class _Weightless(ReferenceEngine):
     """Does not know that rows have weights."""
 
-    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+    def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         arrays = {"numeric": examples.numeric, "categorical": examples.categorical}
-        return super().loss(child, Examples(examples.task, target=examples.target, **arrays), rows)
+        return super().loss(child, Examples(examples.spec, target=examples.target, **arrays), rows)
 
 
 def _with_target(examples: Examples, target: Any) -> Examples:
@@ -96,14 +96,14 @@ def _with_target(examples: Examples, target: Any) -> Examples:
         "categorical": examples.categorical,
         "weight": examples.weight,
     }
-    return Examples(examples.task, target=target, **arrays)
+    return Examples(examples.spec, target=target, **arrays)
 
 
 class _Hardens(ReferenceEngine):
     """Learns only the most probable class."""
 
-    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
-        if not len(examples.labels) and examples.task.loss is Loss.SOFTMAX:
+    def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
+        if not len(examples.labels) and examples.spec.loss is Loss.SOFTMAX:
             examples = _with_target(examples, examples.values.argmax(axis=1))
         return super().loss(child, examples, rows)
 
@@ -111,9 +111,9 @@ class _Hardens(ReferenceEngine):
 class _ForgetsRepeatedClasses(ReferenceEngine):
     """Takes the last probability of a class that is repeated in a row."""
 
-    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+    def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         if isinstance(examples.target, TopClasses):
-            probabilities = np.zeros((len(examples), examples.task.outputs))
+            probabilities = np.zeros((len(examples), examples.spec.outputs))
             for k in range(examples.labels.shape[1]):
                 at = np.arange(len(examples)), examples.labels[:, k]
                 probabilities[at] = examples.values[:, k]
@@ -179,7 +179,7 @@ class _Moody(ReferenceEngine):
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         rates: Sequence[float],
     ) -> list[float]:
         return super().train_steps(children, examples, rows, [rate * self._mood for rate in rates])
@@ -192,7 +192,7 @@ class _TakesOneRate(ReferenceEngine):
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         rates: Sequence[float],
     ) -> list[float]:
         return super().train_steps(children, examples, rows, [rates[0]] * len(rates))
@@ -205,7 +205,7 @@ class _GoesOn(ReferenceEngine):
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         rates: Sequence[float],
     ) -> list[float]:
         losses: list[float] = []
@@ -217,7 +217,7 @@ class _GoesOn(ReferenceEngine):
 class _Wraps(ReferenceEngine):
     """Counts rows from the end where they are negative, as NumPy does."""
 
-    def logits(self, child: Child, examples: Examples, rows: Rows) -> Any:
+    def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Any:
         if isinstance(rows, np.ndarray):
             rows = rows % len(examples)
         return super().logits(child, examples, rows)
@@ -226,7 +226,7 @@ class _Wraps(ReferenceEngine):
 class _Sorts(ReferenceEngine):
     """Gives rows in their own order, each once."""
 
-    def logits(self, child: Child, examples: Examples, rows: Rows) -> Any:
+    def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Any:
         return super().logits(child, examples, rows if isinstance(rows, slice) else np.sort(rows))
 
 
@@ -261,9 +261,9 @@ def test_the_suite_finds_what_is_broken(engine: EngineFactory, complaint: str) -
 def test_a_custom_engine_has_a_name_once_it_is_registered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    task = Task(inputs=Inputs(numeric=2), loss="logistic")
+    spec = NetworkSpec(inputs=Inputs(numeric=2), loss="logistic")
     with pytest.raises(TabNASError, match="unknown engine 'plain'"):
-        SuperNet.standalone("4", task, engine="plain")
+        SuperNet.standalone("4", spec, engine="plain")
     monkeypatch.setitem(ENGINES, "plain", ReferenceEngine)
-    net = SuperNet.standalone("4", task, engine="plain")
-    assert net.loss(Architecture((4,)), Examples(task, numeric=[[0.0, 1.0]], target=[1])) > 0
+    net = SuperNet.standalone("4", spec, engine="plain")
+    assert net.loss(Architecture((4,)), Examples(spec, numeric=[[0.0, 1.0]], target=[1])) > 0

@@ -96,8 +96,8 @@ class Model {
   // same way: tabnas.columns has the type of each input.
   std::string Classes() {
     Ort::AllocatorWithDefaultOptions allocator;
-    const auto facts = session_.GetModelMetadata();
-    return facts.LookupCustomMetadataMapAllocated("tabnas.classes", allocator).get();
+    const auto metadata = session_.GetModelMetadata();
+    return metadata.LookupCustomMetadataMapAllocated("tabnas.classes", allocator).get();
   }
 
  private:

@@ -23,9 +23,9 @@ class Answerer:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # networks of this size gain nothing from more
         self._session = onnxruntime.InferenceSession(path, options)
-        facts = self._session.get_modelmeta().custom_metadata_map
-        self.columns = json.loads(facts["tabnas.columns"])  # by name: kind, type
-        self.classes = json.loads(facts["tabnas.classes"])
+        metadata = self._session.get_modelmeta().custom_metadata_map
+        self.columns = json.loads(metadata["tabnas.columns"])  # by name: kind, type
+        self.classes = json.loads(metadata["tabnas.classes"])
 
     def __call__(self, rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
         inputs = {}

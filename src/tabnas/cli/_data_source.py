@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         LabelledTable,
         PlannedRun,
         PlannedTradeoff,
+        ProcessGroup,
         ProgressCallback,
-        Ranks,
     )
     from tabnas.settings import RunSettings, TradeoffSettings
     from tabnas.stores import Store
@@ -51,12 +51,12 @@ class DataSource:
         *,
         saved_plan: Mapping[str, Any] | None = None,
         on_progress: ProgressCallback = lambda progress: None,
-        ranks: Ranks | None = None,
+        process_group: ProcessGroup | None = None,
     ) -> PlannedRun | PlannedTradeoff:
         """Load the rows and plan a run or a trade-off; tables are freed once they are encoded."""
         from tabnas.runs import SINGLE_PROCESS, plan_run, plan_tradeoff
 
-        if ranks is not None and ranks.size > 1 and self.stdin_tables:
+        if process_group is not None and process_group.size > 1 and self.stdin_tables:
             raise TabNASError(
                 "the table must be a file if several processes read it, got standard input; write "
                 "it to a file and name that"
@@ -80,7 +80,7 @@ class DataSource:
             test=test,
             saved_plan=saved_plan,
             on_progress=on_progress,
-            ranks=ranks or SINGLE_PROCESS,
+            process_group=process_group or SINGLE_PROCESS,
         )
 
     def _load(

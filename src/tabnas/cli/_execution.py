@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tabnas.cli._data_source import DataSource
 from tabnas.cli._errors import INTERRUPTED, RANK_LOST, TERMINATED, CommandExitError
-from tabnas.cli._ranks import recovery_advice, resume_command
+from tabnas.cli._process_group import recovery_advice, resume_command
 from tabnas.cli.display._formatting import make_console
 from tabnas.decoding import to_builtins
 from tabnas.formatting import sanitize
@@ -24,7 +24,7 @@ from tabnas.threads import get_threads
 if TYPE_CHECKING:
     from tabnas.jobs import JobConfig
     from tabnas.results import RunResult, TradeoffResult
-    from tabnas.runs import Ranks, RunCheckpoint, RunFolder
+    from tabnas.runs import ProcessGroup, RunCheckpoint, RunFolder
     from tabnas.settings import RunSettings, TradeoffSettings
 
 
@@ -39,24 +39,24 @@ class OutputOptions:
 
 @contextmanager
 def report_interruption(
-    console: Console, folder: str, ranks: Ranks | None = None
+    console: Console, folder: str, process_group: ProcessGroup | None = None
 ) -> Iterator[None]:
     """Print how to continue when the work is stopped or a process is lost, and exit."""
     from tabnas.nets import LostRankError
     from tabnas.runs import SINGLE_PROCESS, RunStopped
 
-    ranks = ranks or SINGLE_PROCESS
+    process_group = process_group or SINGLE_PROCESS
     try:
         yield
     except RunStopped as stopped:
-        if ranks.elect_reporter():
-            message = f"tabnas: stopped; continue with: {resume_command(folder, ranks)}"
+        if process_group.elect_reporter():
+            message = f"tabnas: stopped; continue with: {resume_command(folder, process_group)}"
             console.print(message, markup=False, soft_wrap=True)
         code = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
         raise CommandExitError(code) from None
     except LostRankError as error:
-        if ranks.elect_reporter():
-            message = f"tabnas: {error}; {recovery_advice(folder, ranks)}"
+        if process_group.elect_reporter():
+            message = f"tabnas: {error}; {recovery_advice(folder, process_group)}"
             console.print(message, markup=False, soft_wrap=True)
         raise CommandExitError(RANK_LOST) from None
 
@@ -70,7 +70,7 @@ def execute(
     tradeoff: TradeoffSettings | None = None,
     saved_plan: Mapping[str, Any] | None = None,
     tensorboard: bool = False,
-    ranks: Ranks | None = None,
+    process_group: ProcessGroup | None = None,
     job_config: JobConfig | None = None,
 ) -> None:
     """Execute a run or a trade-off, or the rest of it, and print the result.
@@ -81,8 +81,8 @@ def execute(
     from tabnas.model import import_boosted_trees
     from tabnas.runs import SINGLE_PROCESS, StatusFile, execute_in_folder
 
-    ranks = ranks or SINGLE_PROCESS
-    is_parallel = get_threads() > 1 and ranks.size == 1
+    process_group = process_group or SINGLE_PROCESS
+    is_parallel = get_threads() > 1 and process_group.size == 1
     console = make_console(stderr=True)
     config = {"data": source.to_dict(), "settings": settings.to_dict()}
     if tradeoff is not None:
@@ -94,14 +94,18 @@ def execute(
 
     cost = next(iter(settings.limits)) if tradeoff is None else tradeoff.cost
     with (
-        report_interruption(console, folder.name, ranks),
+        report_interruption(console, folder.name, process_group),
         run_progress(console, quiet=output.quiet or output.as_json, cost=cost) as on_progress,
         # while this process reads the table, another gets ready for the first trees
         use_processes(import_boosted_trees) if is_parallel else nullcontext(),
     ):
         status = StatusFile(folder.path, on_progress)
         planned = source.load_and_plan(
-            settings, tradeoff, saved_plan=saved_plan, on_progress=status, ranks=ranks
+            settings,
+            tradeoff,
+            saved_plan=saved_plan,
+            on_progress=status,
+            process_group=process_group,
         )
         _, result = execute_in_folder(
             folder,
@@ -111,7 +115,7 @@ def execute(
             on_begin=print_note,
             checkpoint_seconds=output.checkpoint_seconds,
             tensorboard=tensorboard,
-            ranks=ranks,
+            process_group=process_group,
             job_config=job_config,
         )
     print_result(result, folder.name, output)
@@ -140,25 +144,27 @@ def print_plan(
     tradeoff: TradeoffSettings | None = None,
 ) -> None:
     """Print what a run or a trade-off would do."""
+    from tabnas.cli.display._plan_summary import describe_planned, print_planned
     from tabnas.cli.display._progress import run_progress
-    from tabnas.cli.display._run_summary import describe_planned, print_planned
 
     quiet = output.quiet or output.as_json
     with run_progress(make_console(stderr=True), quiet=quiet, cost="") as on_progress:
-        facts = describe_planned(source.load_and_plan(settings, tradeoff, on_progress=on_progress))
+        description = describe_planned(
+            source.load_and_plan(settings, tradeoff, on_progress=on_progress)
+        )
     if output.as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        typer.echo(json.dumps(description, indent=2))
     else:
-        print_planned(make_console(), facts)
+        print_planned(make_console(), description)
 
 
-def run_secondary_rank(
-    folder: str, source: DataSource, settings: RunSettings, ranks: Ranks
+def run_secondary_process(
+    folder: str, source: DataSource, settings: RunSettings, process_group: ProcessGroup
 ) -> None:
     """Execute the same run in another process; the first one writes the folder and prints."""
     from tabnas.runs import PlannedRun, RunCheckpoint
 
-    with report_interruption(make_console(stderr=True), folder, ranks):
-        run = source.load_and_plan(settings, ranks=ranks)
+    with report_interruption(make_console(stderr=True), folder, process_group):
+        run = source.load_and_plan(settings, process_group=process_group)
         assert isinstance(run, PlannedRun)
-        run.assist(RunCheckpoint(identity=run.identity(), ranks=ranks))
+        run.assist(RunCheckpoint(identity=run.identity(), process_group=process_group))

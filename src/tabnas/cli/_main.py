@@ -27,7 +27,7 @@ from tabnas.cli._errors import (
     describe_usage_error,
 )
 from tabnas.cli._help import CommandGroup, add_command, format_examples, show_help
-from tabnas.cli._ranks import get_rank_and_size
+from tabnas.cli._process_group import get_rank_and_size
 from tabnas.cli.commands import _paper
 from tabnas.cli.commands._count import count
 from tabnas.cli.commands._datasets import datasets

@@ -1,4 +1,4 @@
-"""Predict a table piece by piece, and write or print the predictions."""
+"""Predict a table chunk by chunk, and write or print the predictions."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class OutputFormat:
     write: Callable[[Any, Any], object]  # the writer, and a table as it was prepared
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """The predictions of some rows."""
 
     table: pa.Table
     prepared: Any
 
 
-def predict_pieces(
+def predict_chunks(
     model: Model, table: Table, output: OutputFormat, *, printable: bool = False
-) -> Iterator[Piece]:
+) -> Iterator[Chunk]:
     """Yield the predicted labels and probabilities, or values, of some rows at a time.
 
     With `printable`, names and texts have no control characters.
@@ -45,7 +45,7 @@ def predict_pieces(
     names = column_names(model.target.name, model.classes)
     labels = pa.array(np.array(model.classes)) if model.classes else None
 
-    def make_piece(raw: Any) -> Piece:
+    def make_chunk(raw: Any) -> Chunk:
         answers = model.decode(raw)
         if labels is None:
             columns = [answers]
@@ -53,13 +53,13 @@ def predict_pieces(
             # Arrow would copy other arrays under Python's global lock
             probabilities = np.ascontiguousarray(answers.T)
             columns = [labels.take(pa.array(answers.argmax(axis=1))), *probabilities]
-        piece = pa.table(columns, names)
-        piece = sanitize_table(piece) if printable else piece
-        return Piece(piece, output.prepare(piece))
+        chunk = pa.table(columns, names)
+        chunk = sanitize_table(chunk) if printable else chunk
+        return Chunk(chunk, output.prepare(chunk))
 
     if not len(table):  # there are columns of predictions nevertheless
-        yield make_piece(model.predict_raw(table))
-    yield from model.map_outputs(make_piece, table)
+        yield make_chunk(model.predict_raw(table))
+    yield from model.map_outputs(make_chunk, table)
 
 
 def column_names(target: str, classes: Sequence[object]) -> list[str]:
@@ -98,11 +98,11 @@ def find_format(path: Path | None) -> OutputFormat:
     return FORMATS[".csv" if path is None else path.suffix.lower()]
 
 
-def write_predictions(pieces: Iterator[Piece], path: Path) -> None:
+def write_predictions(chunks: Iterator[Chunk], path: Path) -> None:
     """Write predictions in the format of the suffix; the file appears only when complete."""
     try:
         with _create_folder(path.parent), atomic_file(path, sync=False) as file:
-            print_predictions(pieces, file, find_format(path))
+            print_predictions(chunks, file, find_format(path))
     except OSError as error:
         raise TabNASError(
             f"{str(path)!r} cannot be written ({error.strerror or error}); name another with --out"
@@ -123,15 +123,15 @@ def _create_folder(folder: Path) -> Iterator[None]:
         raise
 
 
-def print_predictions(pieces: Iterator[Piece], out: BinaryIO, output: OutputFormat) -> None:
-    """Write predictions to an open file, one piece after another."""
-    first = next(pieces)
+def print_predictions(chunks: Iterator[Chunk], out: BinaryIO, output: OutputFormat) -> None:
+    """Write predictions to an open file, one chunk after another."""
+    first = next(chunks)
     with output.open_writer(out, first.table.schema) as writer:
-        for piece in chain([first], pieces):
-            output.write(writer, piece.prepared)
+        for chunk in chain([first], chunks):
+            output.write(writer, chunk.prepared)
 
 
-def sanitize_table(piece: pa.Table) -> pa.Table:
+def sanitize_table(chunk: pa.Table) -> pa.Table:
     """Return the table with names and texts that are safe to print.
 
     They come from a table of unknown origin, and a terminal would obey control characters.
@@ -140,17 +140,17 @@ def sanitize_table(piece: pa.Table) -> pa.Table:
         pa.chunked_array([[sanitize(text) for text in column.to_pylist()]], pa.string())
         if pa.types.is_string(column.type)
         else column
-        for column in piece.columns
+        for column in chunk.columns
     ]
-    return pa.table(columns, [sanitize(name) for name in piece.column_names])
+    return pa.table(columns, [sanitize(name) for name in chunk.column_names])
 
 
 def _csv_format(delimiter: str) -> OutputFormat:
-    def format_rows(piece: pa.Table, *, header: bool = False) -> Any:
+    def format_rows(chunk: pa.Table, *, header: bool = False) -> Any:
         from pyarrow import csv
 
         text = pa.BufferOutputStream()
-        csv.write_csv(piece, text, csv.WriteOptions(include_header=header, delimiter=delimiter))
+        csv.write_csv(chunk, text, csv.WriteOptions(include_header=header, delimiter=delimiter))
         return text.getvalue()
 
     @contextmanager
@@ -176,7 +176,7 @@ def _feather_writer(sink: BinaryIO, schema: pa.Schema) -> Any:
 
 def _table_format(open_writer: Callable[[BinaryIO, pa.Schema], Any]) -> OutputFormat:
     return OutputFormat(
-        lambda piece: piece, open_writer, lambda writer, piece: writer.write_table(piece)
+        lambda chunk: chunk, open_writer, lambda writer, chunk: writer.write_table(chunk)
     )
 
 

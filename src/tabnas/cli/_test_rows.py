@@ -9,7 +9,7 @@ from typing import Any
 
 from tabnas.cli._data_source import DataSource
 from tabnas.cli._tables import is_local
-from tabnas.data import LabelledRows, Table, find_labelled_rows
+from tabnas.data import LabelledArrays, Table, find_labelled_rows
 from tabnas.errors import TabNASError
 from tabnas.runs import (
     RunSettings,
@@ -33,14 +33,14 @@ TRAINED_ON_TEST_ROWS = "the final model was trained on these rows, too (--refit)
 class CheckRows:
     """Rows with their target, or the reason why there are none."""
 
-    rows: Table | LabelledRows | None
+    rows: Table | LabelledArrays | None
     description: str  # what they are, or why there are none
     caution: str = ""  # why a score on them is too good
 
     @property
     def is_encoded(self) -> bool:
         """Return whether the rows are encoded, without the columns they were made from."""
-        return isinstance(self.rows, LabelledRows)
+        return isinstance(self.rows, LabelledArrays)
 
 
 def load_test_rows(run: Path) -> CheckRows:
@@ -99,7 +99,7 @@ def _load_store_rows(
         if data.test is None:
             return CheckRows(rows=None, description="the run's store has no test rows")
         if data.encoder.categories == categories:
-            rows = LabelledRows(encoded=data.test.encoded, y=data.test.y)
+            rows = LabelledArrays(encoded=data.test.encoded, y=data.test.y)
             return CheckRows(rows=rows, description="encoded test rows of the run's store")
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tabnas.data._datetimes import to_seconds
-from tabnas.data._encoder import DataWarning, EncodedTable, LabelledRows, TableEncoder
+from tabnas.data._encoder import DataWarning, EncodedTable, LabelledArrays, TableEncoder
 from tabnas.data._kinds import Kind, infer_kind
 from tabnas.data._knots import choose_knots, summarize_values
 from tabnas.data._labels import Label
@@ -55,7 +55,7 @@ __all__ = [
     "FractionCallback",
     "Kind",
     "Label",
-    "LabelledRows",
+    "LabelledArrays",
     "Listing",
     "NamedDataset",
     "NumberTarget",

@@ -58,7 +58,7 @@ class EncodedTable:
         return EncodedTable(self.numeric[rows], self.categorical[rows])
 
 
-class LabelledRows(NamedTuple):
+class LabelledArrays(NamedTuple):
     """Encoded rows, and the true values of the target."""
 
     encoded: EncodedTable

@@ -276,13 +276,13 @@ class Table:
 
         Of a large file, only the current batch and the next one are in memory.
         """
-        for part in self._parts(rows):
-            piece = Table(part.rename_columns(self.names), named=self.named)
+        for arrow in self._iter_arrow(rows):
+            batch = Table(arrow.rename_columns(self.names), named=self.named)
             known = {"decimals": self._decimals, "is_separated": self._is_separated}
             origin = self._origin or self
-            yield piece._with(piece.names, range(len(piece.names)), origin=origin, **known)
+            yield batch._with(batch.names, range(len(batch.names)), origin=origin, **known)
 
-    def _parts(self, rows: int) -> Iterator[pa.Table]:
+    def _iter_arrow(self, rows: int) -> Iterator[pa.Table]:
         if self._scan is not None:
             return read_ahead(self._scan(list(self._number.values()), rows))
         arrow = self.arrow
@@ -294,17 +294,17 @@ def set_decimal_mark(table: Table, decimal: str | None) -> Table:
     return table if decimal is None else table.with_decimals(DecimalContext(decimal))
 
 
-def read_ahead(pieces: Iterator[T], *, depth: int = 1) -> Iterator[T]:
+def read_ahead(batches: Iterator[T], *, depth: int = 1) -> Iterator[T]:
     """Yield the same items; if a core is idle, it computes `depth` of them ahead."""
     if not claim_cores(1):
-        yield from pieces
+        yield from batches
         return
-    pool = ThreadPoolExecutor(1, thread_name_prefix="tabnas-pieces")
-    coming = deque(pool.submit(next, pieces, None) for _ in range(depth))
+    pool = ThreadPoolExecutor(1, thread_name_prefix="tabnas-batches")
+    coming = deque(pool.submit(next, batches, None) for _ in range(depth))
     try:
-        while (piece := coming.popleft().result()) is not None:
-            coming.append(pool.submit(next, pieces, None))
-            yield piece
+        while (batch := coming.popleft().result()) is not None:
+            coming.append(pool.submit(next, batches, None))
+            yield batch
     finally:
         pool.shutdown(cancel_futures=True)
         release_cores(1)
@@ -319,7 +319,7 @@ def _take(name: str, column: pa.ChunkedArray, rows: IntArray) -> pa.ChunkedArray
 
 
 def check_names(what: str, names: Sequence[str]) -> list[str]:
-    """Return the names without spaces around them; none may be empty or occur twice."""
+    """Return the names without spaces around them; raise an error if one is empty or repeated."""
     stripped = [name.strip() for name in names]
     seen: set[str] = set()
     for i, name in enumerate(stripped):

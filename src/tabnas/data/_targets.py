@@ -336,7 +336,7 @@ def find_na_values(column: Any, target: Target | None = None) -> tuple[str, ...]
 
 
 def describe_labels(target: Target) -> tuple[str, ...]:
-    """Return notes about labels that may mean a missing value."""
+    """Return notes about labels that look like a missing value."""
     return tuple(
         f"{label!r} is a class of the target {target.name!r}, and not taken for a missing value; "
         "leave these cells empty if they mean that"

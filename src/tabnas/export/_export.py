@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 from numpy.typing import NDArray
 
-from tabnas.data import EncodedTable, LabelledRows, Table
+from tabnas.data import EncodedTable, LabelledArrays, Table
 from tabnas.errors import TabNASError
 from tabnas.export._int8 import (
     QuantizationResult,
@@ -78,7 +78,7 @@ def export_onnx(
         The model to export.
     path : str or Path
         Where to write; must end in .onnx. An existing file is replaced atomically.
-    check : table or LabelledRows, optional
+    check : table or LabelledArrays, optional
         Real rows to compare the file with the model on, in addition to synthetic rows of every
         category, missing and unseen values and extremes. Encoded rows, for instance of a store, are
         compared on the network only.
@@ -153,7 +153,7 @@ def onnx_bytes(model: Model) -> bytes:
 
 def _get_rows(check: Any) -> Table | EncodedTable | None:
     """Return the rows to compare on, which may be encoded already."""
-    if isinstance(check, LabelledRows):
+    if isinstance(check, LabelledArrays):
         return check.encoded
     return None if check is None else Table.from_data(check)
 
@@ -162,7 +162,7 @@ def _get_labelled_rows(
     model: Model, check: Any, rows: Table | EncodedTable | None, column: Any
 ) -> tuple[Table | EncodedTable, NDArray[Any]]:
     """Return the rows whose target is known, and its values."""
-    if isinstance(check, LabelledRows):
+    if isinstance(check, LabelledArrays):
         return check
     assert not isinstance(rows, EncodedTable)
     return select_labelled_rows(model, rows, column)

@@ -18,7 +18,7 @@ from tabnas.model import (
     quantize_weights,
     weight_shapes,
 )
-from tabnas.nets import NORM_EPSILON, NUMERIC_EMBEDDING, Inputs, Task
+from tabnas.nets import NORM_EPSILON, NUMERIC_EMBEDDING, Inputs, NetworkSpec
 from tabnas.space import Architecture, Precision
 
 Float32Array = NDArray[np.float32]
@@ -37,25 +37,25 @@ def network_weights(model: Model) -> dict[str, Weight]:
 
 
 def network_model(
-    architecture: Architecture, task: Task, weights: Mapping[str, Float32Array]
+    architecture: Architecture, spec: NetworkSpec, weights: Mapping[str, Float32Array]
 ) -> ModelProto:
     """Return a network without preprocessing as an ONNX model.
 
     Inputs are `numeric`, float32 [rows, numeric features], and `codes`, int64 [rows, categorical
-    columns], if the task has them; the output is `raw`, float32 [rows, outputs]: logits, or
+    columns], if the network spec has them; the output is `raw`, float32 [rows, outputs]: logits, or
     standardized values. Codes must be below the number of categories of their column. Weights are
     named as in `SuperNet.standalone(...).weights()`.
     """
     graph = Graph(reserved=(NUMERIC, CODES, RAW))
-    inputs = add_network_inputs(graph, task)
-    raw = add_network(graph, architecture, task, center_weights(weights), *inputs)
-    graph.add_output(raw, "float32", [task.outputs], "the network's outputs")
+    inputs = add_network_inputs(graph, spec)
+    raw = add_network(graph, architecture, spec, center_weights(weights), *inputs)
+    graph.add_output(raw, "float32", [spec.outputs], "the network's outputs")
     return graph.to_model(f"the network {architecture}", {"architecture": str(architecture)})
 
 
-def add_network_inputs(graph: Graph, task: Task) -> tuple[str | None, str | None]:
+def add_network_inputs(graph: Graph, spec: NetworkSpec) -> tuple[str | None, str | None]:
     """Add inputs for encoded rows; return the names of numbers and codes, or None without any."""
-    numeric, columns = task.inputs.numeric, len(task.inputs.embeddings)
+    numeric, columns = spec.inputs.numeric, len(spec.inputs.embeddings)
     return (
         graph.add_input(NUMERIC, "float32", numeric, "encoded numbers") if numeric else None,
         graph.add_input(CODES, "int64", columns, "numbers of categories") if columns else None,
@@ -65,20 +65,20 @@ def add_network_inputs(graph: Graph, task: Task) -> tuple[str | None, str | None
 def add_network(
     graph: Graph,
     architecture: Architecture,
-    task: Task,
+    spec: NetworkSpec,
     weights: Mapping[str, Weight],
     numeric: str | None,
     codes: str | None,
     name: str = RAW,
 ) -> str:
     """Add the network to a graph and return the name of its outputs, which is `name`."""
-    missing = sorted(weight_shapes(task, architecture).keys() - weights.keys())
+    missing = sorted(weight_shapes(spec, architecture).keys() - weights.keys())
     if missing:
         raise TabNASError(
             f"the weights must be those of the architecture {architecture}, but {missing[0]} "
             "is missing"
         )
-    x, order = _add_first_inputs(graph, task, weights, numeric, codes)
+    x, order = _add_first_inputs(graph, spec, weights, numeric, codes)
     first = "layer.1.weight" if architecture.depth else "head.0.weight"
     weights = {**weights, first: _reorder(weights[first], order)}
     for layer in range(1, architecture.depth + 1):
@@ -91,7 +91,7 @@ def add_network(
 
 def _add_first_inputs(
     graph: Graph,
-    task: Task,
+    spec: NetworkSpec,
     weights: Mapping[str, Weight],
     numeric: str | None,
     codes: str | None,
@@ -101,22 +101,22 @@ def _add_first_inputs(
     Embedding tables of the same dimension are stacked and looked up at once: with a node for each
     column, lookups would take longer than a small network.
     """
-    dimensions = [embedding.dimension for embedding in task.inputs.embeddings]
-    first = task.inputs.numeric + np.cumsum([0, *dimensions])
+    dimensions = [embedding.dimension for embedding in spec.inputs.embeddings]
+    first = spec.inputs.numeric + np.cumsum([0, *dimensions])
     inputs = [] if numeric is None else [numeric]
-    order = list(range(task.inputs.numeric))
+    order = list(range(spec.inputs.numeric))
     for dimension in dict.fromkeys(dimensions):
         columns = [c for c, other in enumerate(dimensions) if other == dimension]
         assert codes is not None
-        inputs.append(_add_lookup(graph, task, weights, codes, columns))
+        inputs.append(_add_lookup(graph, spec, weights, codes, columns))
         order += [int(first[column]) + unit for column in columns for unit in range(dimension)]
     if NUMERIC_EMBEDDING in weights:
         assert numeric is not None
         embedded, dimension = _add_numeric_embeddings(
-            graph, task.inputs, weights[NUMERIC_EMBEDDING], numeric
+            graph, spec.inputs, weights[NUMERIC_EMBEDDING], numeric
         )
         inputs.append(embedded)
-        number = len(task.inputs.embedded)
+        number = len(spec.inputs.embedded)
         order += [
             int(first[-1]) + unit * number + column
             for column in range(number)
@@ -198,10 +198,10 @@ def _add_range(graph: Graph, start: int, end: int, axis: int) -> tuple[str, str,
 
 
 def _add_lookup(
-    graph: Graph, task: Task, weights: Mapping[str, Weight], codes: str, columns: list[int]
+    graph: Graph, spec: NetworkSpec, weights: Mapping[str, Weight], codes: str, columns: list[int]
 ) -> str:
     """Look up embeddings of the same dimension, [rows, columns * dimension]."""
-    embeddings = [task.inputs.embeddings[column] for column in columns]
+    embeddings = [spec.inputs.embeddings[column] for column in columns]
     tables = [weights[f"embedding.{column}"] for column in columns]
     if len(columns) == 1:
         column = graph.add_constant("column", np.int64(columns[0]))
@@ -217,7 +217,7 @@ def _add_lookup(
             _add_matrix(graph, f"embedding.{c}", w) for c, w in zip(columns, tables, strict=True)
         )
         stacked = graph.add_node("Concat", *matrices, axis=0)
-    if len(columns) < len(task.inputs.embeddings):
+    if len(columns) < len(spec.inputs.embeddings):
         selected = graph.add_constant("columns", np.array(columns))
         codes = graph.add_node("Gather", codes, selected, axis=1)
     begins = np.cumsum([0, *(embedding.categories for embedding in embeddings[:-1])])

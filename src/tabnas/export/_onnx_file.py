@@ -74,16 +74,16 @@ def build_file(model: Model, weights: Mapping[str, Weight], *, weights_only: boo
         )
     if weights_only:
         graph = Graph(reserved=(NUMERIC, CODES))
-        inputs = add_network_inputs(graph, model.task)
+        inputs = add_network_inputs(graph, model.spec)
     else:
         graph = Graph(reserved=(column.name for column in model.encoder.columns))
         inputs = add_preprocessing(graph, model.encoder)
     raw = graph.unique_name(RAW)
-    add_network(graph, model.architecture, model.task, weights, *inputs, name=raw)
+    add_network(graph, model.architecture, model.spec, weights, *inputs, name=raw)
     outputs = []
     if weights_only:
         description = "the network's outputs: logits, or standardized values"
-        graph.add_output(raw, "float32", [model.task.outputs], description)
+        graph.add_output(raw, "float32", [model.spec.outputs], description)
         outputs.append(OnnxOutput(name=raw, role=RAW, dtype="float32", description=description))
     outputs += add_outputs(graph, model.target, raw, labels=not weights_only)
     if graph.parameters != model.costs["parameters"]:

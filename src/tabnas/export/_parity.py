@@ -191,7 +191,7 @@ def rounding_amplification(model: Model, rows: EncodedTable) -> FloatArray:
     """
     weights = {name: np.asarray(array, np.float64) for name, array in model.weights.items()}
     depth = model.architecture.depth
-    _, layers, _ = plain_forward(weights, model.task.inputs, rows.numeric, rows.categorical, depth)
+    _, layers, _ = plain_forward(weights, model.spec.inputs, rows.numeric, rows.categorical, depth)
     worst = np.zeros(len(rows))
     for number, layer in enumerate(layers, start=1):
         weight, bias = weights[f"layer.{number}.weight"], weights[f"layer.{number}.bias"]

@@ -127,7 +127,7 @@ class _IntegerTables:
 
     @property
     def can_bind(self) -> bool:
-        """Whether an architecture may exceed the limit."""
+        """Whether an architecture can exceed the limit."""
         return sum(int(table.max()) for table in self.tables) > self.limit
 
     def forbid_unless(self, allowed: Sequence[BoolArray]) -> _IntegerTables:

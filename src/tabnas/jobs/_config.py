@@ -28,7 +28,7 @@ class JobConfig:
     address: str | None = None
     """The address of a cluster; None: that of the cluster's own environment variable."""
     max_attempts: int = 3
-    """Give up once this many workers have died while running the same job."""
+    """Give up once this many processes have died while running the same job."""
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:

@@ -8,8 +8,8 @@ from typing import Any
 
 from tabnas.errors import TabNASError
 from tabnas.jobs._config import JobConfig
-from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
-from tabnas.jobs._worker import run_job
+from tabnas.jobs._executor import Executor, ProcessDied, RemoteFunction
+from tabnas.jobs._job_process import run_job
 
 try:
     import dask
@@ -89,17 +89,17 @@ class DaskExecutor(Executor):
         )
         self._running[task] = number
 
-    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | ProcessDied]]:
         ended: set[Future] = set()
         with suppress(TimeoutError), self._client.as_current():
             ended = wait(list(self._running), timeout=timeout, return_when="FIRST_COMPLETED").done
         return [(self._running.pop(task), self._outcome(task)) for task in ended]
 
-    def _outcome(self, task: Future) -> bytes | WorkerDied:
+    def _outcome(self, task: Future) -> bytes | ProcessDied:
         try:
             result: bytes = task.result()
         except KilledWorker as error:
-            return WorkerDied(error.allowed_failures + 1)
+            return ProcessDied(error.allowed_failures + 1)
         except ImportError as error:
             raise self._import_error(error) from None
         return result
@@ -145,7 +145,7 @@ class _FunctionPlugin(WorkerPlugin):  # type: ignore[misc]  # Dask may not be in
 
 
 _functions: dict[str, bytes] = {}
-"""In a worker: the pickled functions that it has received, by name."""
+"""In a Dask worker: the pickled functions that it has received, by name."""
 
 
 def _run_job(name: str, sender_version: str, job: Any) -> bytes:

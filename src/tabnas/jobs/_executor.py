@@ -13,10 +13,10 @@ from uuid import uuid4
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteFunction:
-    """A pickled function. A worker receives and unpickles it once, but many jobs it runs."""
+    """A pickled function. A process receives and unpickles it once, and calls it for many jobs."""
 
     name: str  # unique
-    version: str  # of tabnas here; workers must have the same
+    version: str  # of tabnas here; all processes must have the same
     pickled: bytes
 
     @classmethod
@@ -26,10 +26,10 @@ class RemoteFunction:
 
 
 @dataclass(frozen=True)
-class WorkerDied:
-    """The outcome of a job whose worker died before it returned a result."""
+class ProcessDied:
+    """The outcome of a job whose process died before it returned a result."""
 
-    workers: int = 1  # that died while running the job
+    processes: int = 1  # that died while running the job
 
 
 class Executor(ABC):
@@ -42,12 +42,12 @@ class Executor(ABC):
 
     @abstractmethod
     def submit(self, number: int, job: Any) -> None:
-        """Let a worker run a job."""
+        """Let a process run a job."""
 
     @abstractmethod
-    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | ProcessDied]]:
         """Return the outcomes of finished jobs; wait up to `timeout` seconds for the first."""
 
     @abstractmethod
     def close(self) -> None:
-        """End the workers, also those that are running jobs."""
+        """End the processes, also those that are running jobs."""

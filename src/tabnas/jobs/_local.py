@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from tabnas.jobs._config import JobConfig
-from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
-from tabnas.jobs._worker import run_job
+from tabnas.jobs._executor import Executor, ProcessDied, RemoteFunction
+from tabnas.jobs._job_process import run_job
 from tabnas.processes import start_process
 
 
@@ -28,39 +28,39 @@ class LocalExecutor(Executor):
 
     def submit(self, number: int, job: Any) -> None:
         while True:
-            worker = self._idle.pop() if self._idle else self._start_worker()
+            process = self._idle.pop() if self._idle else self._start_process()
             try:
-                future = worker.submit(_run_job, job)
+                future = process.submit(_run_job, job)
             except BrokenExecutor:  # it died while it was idle
-                worker.shutdown(kill_workers=True)
+                process.shutdown(kill_workers=True)
             else:
-                self._running[future] = (number, worker)
+                self._running[future] = (number, process)
                 return
 
-    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | ProcessDied]]:
         ended, _ = wait(self._running, timeout=timeout, return_when=FIRST_COMPLETED)
         return [self._outcome(future) for future in ended]
 
-    def _outcome(self, future: Future[bytes]) -> tuple[int, bytes | WorkerDied]:
-        number, worker = self._running.pop(future)
+    def _outcome(self, future: Future[bytes]) -> tuple[int, bytes | ProcessDied]:
+        number, process = self._running.pop(future)
         try:
             result = future.result()
         except BrokenExecutor:
-            worker.shutdown(kill_workers=True)
-            return number, WorkerDied()
-        self._idle.append(worker)
+            process.shutdown(kill_workers=True)
+            return number, ProcessDied()
+        self._idle.append(process)
         return number, result
 
     def close(self) -> None:
-        for worker in [*self._idle, *(worker for _, worker in self._running.values())]:
-            worker.shutdown(kill_workers=True)
+        for process in [*self._idle, *(process for _, process in self._running.values())]:
+            process.shutdown(kill_workers=True)
 
-    def _start_worker(self) -> Any:
+    def _start_process(self) -> Any:
         return start_process(partial(_set_function, self._function))
 
 
 _function: RemoteFunction | None = None
-"""In a worker: the function that it runs."""
+"""In a process that runs jobs: the function that it runs."""
 
 
 def _set_function(function: RemoteFunction) -> None:

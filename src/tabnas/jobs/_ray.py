@@ -13,8 +13,8 @@ from typing import Any
 
 from tabnas.errors import TabNASError
 from tabnas.jobs._config import JobConfig
-from tabnas.jobs._executor import Executor, RemoteFunction, WorkerDied
-from tabnas.jobs._worker import run_job
+from tabnas.jobs._executor import Executor, ProcessDied, RemoteFunction
+from tabnas.jobs._job_process import run_job
 
 try:
     import ray
@@ -32,7 +32,7 @@ except ImportError:
         'pip install "tabnas[ray]", and on all machines of the cluster with the same tabnas'
     ) from None
 
-WORKER_DIED_ERRORS = (
+PROCESS_DIED_ERRORS = (
     WorkerCrashedError,
     NodeDiedError,
     LocalRayletDiedError,
@@ -50,7 +50,7 @@ class RayExecutor(Executor):
     """Runs each job as a Ray task with one core.
 
     `ray.util.joblib` returns no result before all are done (to joblib it is a multiprocessing pool,
-    which has no `return_as="generator_unordered"`), and loses all jobs when one worker dies.
+    which has no `return_as="generator_unordered"`), and loses all jobs when one process dies.
     """
 
     def __init__(self, function: RemoteFunction, config: JobConfig) -> None:
@@ -69,11 +69,11 @@ class RayExecutor(Executor):
 
     def submit(self, number: int, job: Any) -> None:
         name, version = self._function.name, self._function.version
-        # in a list, Ray passes the reference, and a worker fetches the function if it needs it
+        # in a list, Ray passes the reference, and a process fetches the function if it needs it
         task = self._run_job.remote(name, version, [self._stored_function], job)
         self._running[task] = number
 
-    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | WorkerDied]]:
+    def wait(self, timeout: float) -> Sequence[tuple[int, bytes | ProcessDied]]:
         ended, _ = ray.wait(list(self._running), num_returns=1, timeout=timeout)
         return [(self._running.pop(task), _outcome(task, self._function.version)) for task in ended]
 
@@ -124,12 +124,12 @@ def _preserve_sigterm() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _outcome(task: Any, version: str) -> bytes | WorkerDied:
+def _outcome(task: Any, version: str) -> bytes | ProcessDied:
     try:
         result: bytes = ray.get(task)
-    except WORKER_DIED_ERRORS:
-        return WorkerDied()
-    except RayTaskError as error:  # errors of jobs are results; this worker could not even start
+    except PROCESS_DIED_ERRORS:
+        return ProcessDied()
+    except RayTaskError as error:  # errors of jobs are results; this process could not even start
         reason = str(error).strip().splitlines()[-1]
         raise TabNASError(
             f"a worker of the Ray cluster cannot import tabnas ({reason}); install "

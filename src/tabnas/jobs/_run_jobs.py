@@ -1,4 +1,4 @@
-"""Run jobs and yield their results as they finish; jobs whose worker died run again."""
+"""Run jobs and yield their results as they finish; jobs whose process died run again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TypeVar
 from tabnas.errors import TabNASError
 from tabnas.jobs._config import JobConfig
 from tabnas.jobs._executor import Executor, RemoteFunction
-from tabnas.jobs._worker import unpack_result
+from tabnas.jobs._job_process import unpack_result
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -27,10 +27,10 @@ def run_jobs(
     """Yield each job with the result of `function(job)`, in the order in which they finish.
 
     Unless jobs run in this process, the function and the jobs are pickled, so the function must be
-    one of a module, and jobs must be plain values. When a worker dies, only the job that it was
-    running is lost, and another worker runs it again. An error of the function itself ends
-    everything, as it does in this process. `on_poll` is called about twice a second while workers
-    are busy; an error that it raises ends everything, too. At the end, all workers end.
+    one of a module, and jobs must be plain values. When a process dies, only the job that it was
+    running is lost, and another process runs it again. An error of the function itself ends
+    everything, as it does in this process. `on_poll` is called about twice a second while processes
+    are busy; an error that it raises ends everything, too. At the end, all processes end.
 
     >>> sorted(run_jobs(abs, [-3, 2]))
     [(-3, 3), (2, 2)]
@@ -54,7 +54,7 @@ def run_jobs(
                 if isinstance(outcome, bytes):
                     yield jobs[number], unpack_result(outcome)
                     continue
-                deaths[number] += outcome.workers
+                deaths[number] += outcome.processes
                 if deaths[number] >= config.max_attempts:
                     raise TabNASError(_explain_deaths(jobs[number], deaths[number]))
                 pending.append(number)
@@ -81,8 +81,8 @@ def _open_executor(function: RemoteFunction, config: JobConfig) -> Executor:
     return LocalExecutor(function, config)
 
 
-def _explain_deaths(job: object, workers: int) -> str:
-    died = "a worker" if workers == 1 else f"{workers} workers, one after the other,"
+def _explain_deaths(job: object, processes: int) -> str:
+    died = "a process" if processes == 1 else f"{processes} processes, one after the other,"
     return (
         f"gave up on the job {job}: {died} died while running it, most likely for lack of memory; "
         "use fewer processes or larger machines, then the same command continues with what is left"

@@ -9,7 +9,7 @@ from typing import ClassVar
 from tabnas.errors import TabNASError
 from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._terms import LatencyTerms
-from tabnas.space import MEASURED_COSTS, ChainCost, SearchSpace
+from tabnas.space import LATENCY_COSTS, ChainCost, SearchSpace
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,13 +37,13 @@ class LatencyCost(ChainCost):
     """What numeric embeddings take, by dimension, where it is known better."""
 
     def __post_init__(self) -> None:
-        if self.name not in MEASURED_COSTS:
-            raise TabNASError(f"name must be {' or '.join(MEASURED_COSTS)}, got {self.name!r}")
+        if self.name not in LATENCY_COSTS:
+            raise TabNASError(f"name must be {' or '.join(LATENCY_COSTS)}, got {self.name!r}")
 
     @property
     def rows(self) -> int:
         """The number of rows of a call."""
-        return MEASURED_COSTS[self.name]
+        return LATENCY_COSTS[self.name]
 
     def layer(self, fan_in: int, width: int) -> float:
         return self.terms.layer(fan_in, width)

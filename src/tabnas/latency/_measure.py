@@ -11,7 +11,7 @@ from tabnas.data import Table, TableEncoder, Target
 from tabnas.latency._clock import Clock
 from tabnas.latency._onnx_calls import Call, network_call, onnx_call
 from tabnas.latency._terms import LatencyTerms, NetworkShape
-from tabnas.model import Model, network_task, weight_shapes
+from tabnas.model import Model, make_network_spec, weight_shapes
 from tabnas.space import Architecture
 from tabnas.streams import stream
 
@@ -86,7 +86,7 @@ def untrained_model(
 
     `dimensions` and `knots` are those of `Model`.
     """
-    shapes = weight_shapes(network_task(encoder, target, dimensions, knots), architecture)
+    shapes = weight_shapes(make_network_spec(encoder, target, dimensions, knots), architecture)
     rng = stream(0, f"untrained/{architecture}")
     return Model(
         encoder=encoder,

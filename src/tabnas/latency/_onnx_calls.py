@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tabnas.errors import TabNASError
 from tabnas.latency._terms import NetworkShape
 from tabnas.model import weight_shapes
-from tabnas.nets import Inputs, Task
+from tabnas.nets import Inputs, NetworkSpec
 from tabnas.streams import stream
 
 Call = Callable[[], object]
@@ -57,7 +57,7 @@ def network_call(shape: NetworkShape, rows: int) -> Call:
     others = shape.inputs - shape.columns
     count = shape.knots // max(1, shape.columns)
     knots = [np.linspace(-2.0, 2.0, count).tolist()] * shape.columns + [[]] * others
-    task = Task(
+    spec = NetworkSpec(
         inputs=Inputs(numeric=shape.inputs, knots=knots),
         loss="squared_error",
         outputs=shape.outputs,
@@ -65,7 +65,7 @@ def network_call(shape: NetworkShape, rows: int) -> Call:
     rng = stream(0, f"latency weights/{shape.architecture}")
     weights = {
         name: rng.normal(scale=size[0] ** -0.5, size=size).astype(np.float32)
-        for name, size in weight_shapes(task, shape.architecture).items()
+        for name, size in weight_shapes(spec, shape.architecture).items()
     }
     numbers = rng.normal(size=(rows, shape.inputs)).astype(np.float32)
-    return onnx_call(network_model(shape.architecture, task, weights), {"numeric": numbers})
+    return onnx_call(network_model(shape.architecture, spec, weights), {"numeric": numbers})

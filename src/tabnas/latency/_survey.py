@@ -20,7 +20,7 @@ from tabnas.latency._onnx_calls import Call, network_call, onnx_call
 from tabnas.latency._table import CallTable, LatencyTable
 from tabnas.latency._terms import NetworkShape, fit_terms
 from tabnas.model import Model
-from tabnas.space import MEASURED_COSTS, Architecture
+from tabnas.space import LATENCY_COSTS, Architecture
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
@@ -58,7 +58,7 @@ def measure_machine(
     tables = [random_table(number) for number in range(2 * TABLES)]
     embedded = [random_embedded_network(number) for number in range(2 * EMBEDDED)]
     probes = [*networks, *tables, *embedded]
-    row_counts = sorted(MEASURED_COSTS.values())
+    row_counts = sorted(LATENCY_COSTS.values())
     calls = [probe.calls[rows] for rows in row_counts for probe in probes]
     clock = (clock or Clock()).with_duration(seconds, len(calls))
     medians = np.hsplit(
@@ -136,7 +136,7 @@ def random_network(number: int) -> Probe:
         architecture=_random_architecture(rng, MAX_LAYERS),
         outputs=int(rng.choice(OUTPUTS)),
     )
-    calls = {rows: network_call(shape, rows) for rows in sorted(MEASURED_COSTS.values())}
+    calls = {rows: network_call(shape, rows) for rows in sorted(LATENCY_COSTS.values())}
     return Probe(shape, None, calls)
 
 
@@ -154,7 +154,7 @@ def random_embedded_network(number: int) -> Probe:
         columns=columns,
         knots=columns * knots,
     )
-    calls = {rows: network_call(shape, rows) for rows in sorted(MEASURED_COSTS.values())}
+    calls = {rows: network_call(shape, rows) for rows in sorted(LATENCY_COSTS.values())}
     return Probe(shape, None, calls)
 
 
@@ -181,13 +181,13 @@ def table_probe(model: Model, table: Table) -> Probe:
 
     content = onnx_bytes(model)
     indices = {
-        rows: np.resize(np.arange(len(table)), rows) for rows in sorted(MEASURED_COSTS.values())
+        rows: np.resize(np.arange(len(table)), rows) for rows in sorted(LATENCY_COSTS.values())
     }
     calls = {
         rows: onnx_call(content, onnx_inputs(model, table.take(taken)))
         for rows, taken in indices.items()
     }
-    shape = NetworkShape(model.task.inputs.width, model.architecture, model.task.outputs)
+    shape = NetworkShape(model.spec.inputs.width, model.architecture, model.spec.outputs)
     return Probe(shape, model.encoder, calls)
 
 

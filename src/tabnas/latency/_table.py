@@ -24,7 +24,7 @@ from tabnas.latency._cost import LatencyCost
 from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._machine import Machine
 from tabnas.latency._terms import LatencyTerms
-from tabnas.space import MEASURED_COSTS
+from tabnas.space import LATENCY_COSTS
 
 KIND = "tabnas latency table"
 FORMAT = 2
@@ -72,9 +72,9 @@ class LatencyTable:
 
     def cost(self, name: str, overhead_us: float | None = None) -> LatencyCost:
         """Return the cost of that name: "latency_us" or "batch_latency_us"."""
-        if name not in MEASURED_COSTS:
-            raise TabNASError(f"name must be {' or '.join(MEASURED_COSTS)}, got {name!r}")
-        call = self.calls[MEASURED_COSTS[name]]
+        if name not in LATENCY_COSTS:
+            raise TabNASError(f"name must be {' or '.join(LATENCY_COSTS)}, got {name!r}")
+        call = self.calls[LATENCY_COSTS[name]]
         return LatencyCost(name, call.terms, overhead_us, call.embeddings)
 
     @property
@@ -138,8 +138,8 @@ class _TableFile:
                     f"strings must be at most {MAX_STRING} printable characters, got "
                     f"{text[:MAX_STRING]!r}"
                 )
-        if [call.rows for call in self.calls] != sorted(MEASURED_COSTS.values()):
-            rows = sorted(MEASURED_COSTS.values())
+        if [call.rows for call in self.calls] != sorted(LATENCY_COSTS.values()):
+            rows = sorted(LATENCY_COSTS.values())
             raise TabNASError(
                 f"calls must be of {' and '.join(map(str, rows))} rows, got "
                 f"{[call.rows for call in self.calls]}"

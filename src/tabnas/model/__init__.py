@@ -6,6 +6,7 @@ from tabnas.model._calibration import apply_temperature, fit_temperature, smooth
 from tabnas.model._files import load_model, save_model
 from tabnas.model._metrics import METRICS, Metric, default_metric, get_metric, metrics_for
 from tabnas.model._model import Model, decode_outputs, probabilities
+from tabnas.model._network_spec import make_examples, make_network_spec
 from tabnas.model._reference_models import (
     MAX_TREE_ROWS,
     BoostedTrees,
@@ -24,7 +25,6 @@ from tabnas.model._rounding import (
     round_weights,
 )
 from tabnas.model._scores import primary_loss, score
-from tabnas.model._task import make_examples, network_task
 from tabnas.model._tree_inputs import EncodedTreeMatrix, TreeInputs, TreeMatrix
 from tabnas.model._weights import weight_shapes
 from tabnas.results import Score, Scores
@@ -54,8 +54,8 @@ __all__ = [
     "import_boosted_trees",
     "load_model",
     "make_examples",
+    "make_network_spec",
     "metrics_for",
-    "network_task",
     "primary_loss",
     "probabilities",
     "quantize_weights",

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tabnas.model._model import probabilities
-from tabnas.model._task import Float32Array
+from tabnas.model._network_spec import Float32Array
 from tabnas.types import FloatArray
 
 MAX_TEMPERATURE = 20.0

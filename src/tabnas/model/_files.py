@@ -19,7 +19,7 @@ from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.files import read_file, sync_folder
 from tabnas.model._document import WeightsEntry, digest, parse_document, render_document
 from tabnas.model._model import Model
-from tabnas.model._task import Float32Array, network_task
+from tabnas.model._network_spec import Float32Array, make_network_spec
 from tabnas.model._weights import Shapes, weight_shapes
 from tabnas.model._weights_file import (
     MAX_HEADER,
@@ -137,8 +137,8 @@ def load_model(folder: str | Path) -> Model:
             raise TabNASError(
                 f"there must be no knots, since the architecture {architecture} embeds no numbers"
             )
-        task = network_task(encoder, target, document.dimensions, document.knots)
-        shapes = weight_shapes(task, architecture)
+        spec = make_network_spec(encoder, target, document.dimensions, document.knots)
+        shapes = weight_shapes(spec, architecture)
     with _naming("weights"):
         weights = _read_weights(root, document.weights, shapes, document.precision)
     with _naming("content"):

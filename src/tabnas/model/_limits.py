@@ -7,11 +7,11 @@ from math import inf
 from numbers import Real
 
 from tabnas.errors import TabNASError
-from tabnas.nets import Task
+from tabnas.nets import NetworkSpec
 from tabnas.space import (
     ABSENT,
     COSTS,
-    MEASURED_COSTS,
+    LATENCY_COSTS,
     Architecture,
     Precision,
     SearchSpace,
@@ -20,7 +20,7 @@ from tabnas.space import (
 
 
 def compute_network_costs(
-    task: Task,
+    spec: NetworkSpec,
     architecture: Architecture,
     precision: Precision,
     *,
@@ -32,10 +32,10 @@ def compute_network_costs(
     """
     space = SearchSpace(
         [[width] for width in architecture.widths or (ABSENT,)],
-        inputs=task.inputs.width,
-        outputs=task.outputs,
-        embedding_parameters=task.inputs.embedding_parameters,
-        numeric_embeddings=task.inputs.numeric_embeddings([architecture.dimension])
+        inputs=spec.inputs.width,
+        outputs=spec.outputs,
+        embedding_parameters=spec.inputs.embedding_parameters,
+        numeric_embeddings=spec.inputs.numeric_embeddings([architecture.dimension])
         if architecture.dimension
         else None,
     )
@@ -52,7 +52,7 @@ def check_limits(limits: Mapping[str, float]) -> dict[str, float]:
         is_number = isinstance(upper, Real) and not isinstance(upper, bool)
         if not isinstance(name, str) or not is_number or not 0 <= upper < inf:
             raise TabNASError(f"the limit on {name} must be a number of at least 0, got {upper!r}")
-        if name not in COSTS and name not in MEASURED_COSTS:
+        if name not in COSTS and name not in LATENCY_COSTS:
             raise TabNASError(
                 f"the limit on {name} cannot be checked, since there is no cost of that name; "
                 "add a custom cost to tabnas.space.COSTS first"

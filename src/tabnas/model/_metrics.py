@@ -135,7 +135,7 @@ def default_metric(task: Task) -> Metric:
 
 
 def get_metric(name: str, task: Task) -> Metric:
-    """Return the metric of that name, which must fit the task.
+    """Return the metric of that name; raise an error unless it fits the task.
 
     >>> get_metric("rmse", "binary")
     Traceback (most recent call last):

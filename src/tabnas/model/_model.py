@@ -25,10 +25,10 @@ from tabnas.data import (
 from tabnas.data.lowlevel import RowError, rename_rows
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model._limits import check_limits, compute_network_costs
+from tabnas.model._network_spec import Float32Array, make_examples, make_network_spec
 from tabnas.model._rounding import round_weights
-from tabnas.model._task import Float32Array, make_examples, network_task
 from tabnas.model._weights import check_weights, weight_shapes
-from tabnas.nets import SGD, SuperNet, Task
+from tabnas.nets import SGD, NetworkSpec, SuperNet
 from tabnas.space import Architecture, Precision, check_precision
 from tabnas.threads import stream_in_threads
 from tabnas.types import FloatArray
@@ -72,12 +72,12 @@ class Model:
         set_field(self, "precision", check_precision(self.precision))
         if not self.architecture.dimension:
             set_field(self, "knots", ())
-        task = network_task(self.encoder, self.target, self.dimensions, self.knots)
-        set_field(self, "knots", task.inputs.knots)  # as float32
+        spec = make_network_spec(self.encoder, self.target, self.dimensions, self.knots)
+        set_field(self, "knots", spec.inputs.knots)  # as float32
         # read-only, so that limits cannot change after the model was checked against them
         set_field(self, "limits", MappingProxyType(check_limits(self.limits)))
         self.check_limits()
-        shapes = weight_shapes(task, self.architecture)
+        shapes = weight_shapes(spec, self.architecture)
         weights = round_weights(check_weights(self.weights, shapes), self.precision)
         for array in weights.values():
             array.flags.writeable = False
@@ -86,19 +86,19 @@ class Model:
     # -- properties ------------------------------------------------------------------------------
 
     @cached_property
-    def task(self) -> Task:
+    def spec(self) -> NetworkSpec:
         """The inputs, outputs and loss of the network."""
-        return network_task(self.encoder, self.target, self.dimensions, self.knots)
+        return make_network_spec(self.encoder, self.target, self.dimensions, self.knots)
 
     @property
     def costs(self) -> dict[str, float]:
         """Every cost of the network that can be computed, by name."""
-        return compute_network_costs(self.task, self.architecture, self.precision)
+        return compute_network_costs(self.spec, self.architecture, self.precision)
 
     def check_limits(self) -> None:
         """Raise an error if the network exceeds a limit. Measured costs cannot be checked here."""
         costs = compute_network_costs(
-            self.task, self.architecture, self.precision, required=self.limits
+            self.spec, self.architecture, self.precision, required=self.limits
         )
         for name, upper in self.limits.items():
             if name in costs and costs[name] > upper:
@@ -247,7 +247,7 @@ class Model:
         _ = self._net
 
     def _forward(self, encoded: EncodedTable) -> Float32Array:
-        raw = self._net.logits(self.architecture, make_examples(self.task, encoded))
+        raw = self._net.logits(self.architecture, make_examples(self.spec, encoded))
         if not np.isfinite(raw).all():
             raise RowError(
                 "the network's outputs must be finite, but those of",
@@ -261,7 +261,7 @@ class Model:
     @cached_property
     def _net(self) -> SuperNet:
         # Threads may build one each at the same time; they are equal, and the network has a lock.
-        net = SuperNet.standalone(self.architecture, self.task, optimizer=SGD())
+        net = SuperNet.standalone(self.architecture, self.spec, optimizer=SGD())
         net.load_weights(self.weights)
         return net
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.model._task import Float32Array
+from tabnas.model._network_spec import Float32Array
 from tabnas.nets import NUMERIC_EMBEDDING
 from tabnas.space import Precision
 

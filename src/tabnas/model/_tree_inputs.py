@@ -17,7 +17,7 @@ from tabnas.data.columns import (
     Int32Array,
     NumericColumn,
 )
-from tabnas.model._task import Float32Array
+from tabnas.model._network_spec import Float32Array
 from tabnas.types import FloatArray, IntArray
 
 MAX_TREE_CATEGORIES = 255

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tabnas.errors import TabNASError
-from tabnas.model._task import Float32Array
-from tabnas.nets import NUMERIC_EMBEDDING, Task
+from tabnas.model._network_spec import Float32Array
+from tabnas.nets import NUMERIC_EMBEDDING, NetworkSpec
 from tabnas.space import Architecture
 
 Shapes = dict[str, tuple[int, ...]]
@@ -18,22 +18,22 @@ LENGTH_BYTES = 8  # at the beginning of a file, which hold the length of its hea
 MAX_HEADER = 16 << 20  # bytes; an array takes some 100
 
 
-def weight_shapes(task: Task, architecture: Architecture) -> Shapes:
+def weight_shapes(spec: NetworkSpec, architecture: Architecture) -> Shapes:
     """Return the name and shape of every array of a stand-alone network without building it.
 
     This is the format of the weights on disk; a test compares it with real networks.
 
     >>> from tabnas.nets import Inputs
-    >>> weight_shapes(Task(inputs=Inputs(numeric=3), loss="logistic"), Architecture(()))
+    >>> weight_shapes(NetworkSpec(inputs=Inputs(numeric=3), loss="logistic"), Architecture(()))
     {'head.0.weight': (3, 1), 'head.0.bias': (1,)}
     """
     shapes: Shapes = {
         f"embedding.{column}": (embedding.categories, embedding.dimension)
-        for column, embedding in enumerate(task.inputs.embeddings)
+        for column, embedding in enumerate(spec.inputs.embeddings)
     }
-    fan_in = task.inputs.width
+    fan_in = spec.inputs.width
     if architecture.dimension:
-        embeddings = task.inputs.numeric_embeddings([architecture.dimension])
+        embeddings = spec.inputs.numeric_embeddings([architecture.dimension])
         if embeddings is None:
             raise TabNASError(
                 f"the architecture {architecture} embeds numbers, but no feature has knots"
@@ -46,7 +46,7 @@ def weight_shapes(task: Task, architecture: Architecture) -> Shapes:
             shapes[f"layer.{layer}.{vector}"] = (width,)
         fan_in = width
     head = f"head.{architecture.depth}"
-    return shapes | {f"{head}.weight": (fan_in, task.outputs), f"{head}.bias": (task.outputs,)}
+    return shapes | {f"{head}.weight": (fan_in, spec.outputs), f"{head}.bias": (spec.outputs,)}
 
 
 def check_weights(weights: Mapping[str, Any], shapes: Shapes) -> dict[str, Float32Array]:

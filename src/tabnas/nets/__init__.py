@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabnas.nets._engine import MAX_GRADIENT_NORM, Engine, Rows, State
+from tabnas.nets._engine import MAX_GRADIENT_NORM, Engine, RowIndex, State
 from tabnas.nets._engines import ENGINES, EngineFactory, warm_up_engine
 from tabnas.nets._errors import (
     LostRankError,
@@ -12,6 +12,7 @@ from tabnas.nets._errors import (
     RanksOutOfSyncError,
 )
 from tabnas.nets._examples import Batch, Batches, Examples, Float32Array, TrainingRows
+from tabnas.nets._network_spec import Embedding, Inputs, Loss, NetworkSpec
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._plain import PlainLayer, plain_forward, read_between_knots
 from tabnas.nets._schedules import Constant, Cosine, Schedule
@@ -31,7 +32,6 @@ from tabnas.nets._soft_targets import (
 )
 from tabnas.nets._stretches import Stretch, collect_stretch, count_steps
 from tabnas.nets._supernet import SuperNet
-from tabnas.nets._task import Embedding, Inputs, Loss, Task
 from tabnas.nets._training import EarlyStopping, Trainer, TrainingResult, TrainingSettings, train
 from tabnas.nets._windows import WindowedBatches
 
@@ -59,18 +59,18 @@ __all__ = [
     "Loss",
     "LostRankError",
     "MissingTorchError",
+    "NetworkSpec",
     "NonFiniteLossError",
     "Optimizer",
     "PlainLayer",
     "RankError",
     "RanksOutOfSyncError",
-    "Rows",
+    "RowIndex",
     "Schedule",
     "State",
     "Stretch",
     "SuperNet",
     "SuperNetShape",
-    "Task",
     "TopClasses",
     "Trainer",
     "TrainingResult",

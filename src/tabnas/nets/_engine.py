@@ -11,7 +11,7 @@ from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._shape import Child
 from tabnas.types import IntArray
 
-Rows = slice | IntArray
+RowIndex = slice | IntArray
 """Which rows of the examples: a slice without a step, or row numbers."""
 State = dict[str, NDArray[Any]]
 """All that a training needs to continue, as plain arrays by name."""
@@ -45,7 +45,7 @@ class Engine(Protocol):
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rates: Sequence[float],
     ) -> list[float]:
         """Take one step after another, each of one child; return the losses before each.
@@ -59,21 +59,23 @@ class Engine(Protocol):
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rate: float,
     ) -> list[float]:
         """Take one step by the average gradient of several children, each on its own rows."""
 
-    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+    def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         """Return the weighted mean loss."""
 
-    def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
+    def losses(self, children: Sequence[Child], examples: Examples, rows: RowIndex) -> list[float]:
         """Return the loss of each child, all on the same rows."""
 
-    def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
+    def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Float32Array:
         """Return the logits [rows, outputs]."""
 
-    def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
+    def gradients(
+        self, child: Child, examples: Examples, rows: RowIndex
+    ) -> dict[str, Float32Array]:
         """Return the gradient of every array the child uses, in the child's shapes."""
 
     def weights(self) -> dict[str, Float32Array]:

@@ -29,21 +29,21 @@ class MissingTorchError(TabNASError):
 
 
 class RankError(TabNASError):
-    """The processes of one job can no longer work together."""
+    """The processes of one run can no longer work together."""
 
 
 class LostRankError(RankError):
-    """Another process of the job has ended or no longer responds."""
+    """Another process of the run has ended or no longer responds."""
 
     def __init__(self) -> None:
-        super().__init__("another process of this job has ended, or did not respond in time")
+        super().__init__("another process of this run has ended, or did not respond in time")
 
 
 class RanksOutOfSyncError(RankError):
-    """The processes of one job were about to do different things."""
+    """The processes of one run were about to do different things."""
 
     def __init__(self) -> None:
         super().__init__(
-            "all processes of a job must make the same calls, but they are out of sync; use the "
+            "all processes of a run must make the same calls, but they are out of sync; use the "
             "same version of every package, and machines of the same kind"
         )

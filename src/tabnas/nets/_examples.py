@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabnas.errors import TabNASError
 from tabnas.nets._arrays import check_array, check_range
+from tabnas.nets._network_spec import Inputs, Loss, NetworkSpec
 from tabnas.nets._soft_targets import ExampleTarget, TopClasses, check_target
-from tabnas.nets._task import Inputs, Loss, Task
 from tabnas.streams import stream
 from tabnas.types import IntArray
 
@@ -34,12 +34,12 @@ class Examples:
     Arrays of another type or memory order, and read-only arrays, are copied. All others are used in
     place; do not change them while the examples are in use.
 
-    >>> task = Task(inputs=Inputs(numeric=2), loss="softmax", outputs=3)
-    >>> len(Examples(task, numeric=[[0.5, -1.0], [0.0, 2.0]], target=[0, 2]))
+    >>> spec = NetworkSpec(inputs=Inputs(numeric=2), loss="softmax", outputs=3)
+    >>> len(Examples(spec, numeric=[[0.5, -1.0], [0.0, 2.0]], target=[0, 2]))
     2
     """
 
-    task: Task
+    spec: NetworkSpec
     numeric: Float32Array
     categorical: Int32Array
     # class numbers: labels [rows, 1], values [0, outputs]; top classes: both [rows, k];
@@ -52,7 +52,7 @@ class Examples:
 
     def __init__(
         self,
-        task: Task,
+        spec: NetworkSpec,
         *,
         numeric: ArrayLike | None = None,
         categorical: ArrayLike | None = None,
@@ -64,10 +64,10 @@ class Examples:
             raise TabNASError("examples must have numeric or categorical inputs, got neither")
         rows = len(np.asarray(first))
         set_field = object.__setattr__
-        set_field(self, "task", task)
-        set_field(self, "numeric", _check_numeric(numeric, rows, task.inputs))
-        set_field(self, "categorical", _check_categorical(categorical, rows, task.inputs))
-        labels, values = _split_target(target, rows, task)
+        set_field(self, "spec", spec)
+        set_field(self, "numeric", _check_numeric(numeric, rows, spec.inputs))
+        set_field(self, "categorical", _check_categorical(categorical, rows, spec.inputs))
+        labels, values = _split_target(target, rows, spec)
         set_field(self, "labels", labels)
         set_field(self, "values", values)
         set_field(self, "weight", _check_weight(weight, rows))
@@ -98,7 +98,7 @@ class Examples:
         if target is not None:
             target = target.take(rows) if isinstance(target, TopClasses) else target[rows]
         return Examples(
-            self.task,
+            self.spec,
             numeric=self.numeric[rows],
             categorical=self.categorical[rows],
             target=target,
@@ -117,7 +117,9 @@ class Examples:
 
 def _check_numeric(numeric: ArrayLike | None, rows: int, inputs: Inputs) -> Float32Array:
     if numeric is None and inputs.numeric:
-        raise TabNASError(f"numeric must have {inputs.numeric} columns, as the task has, got None")
+        raise TabNASError(
+            f"numeric must have {inputs.numeric} columns, as the network spec has, got None"
+        )
     numeric = np.zeros((rows, 0)) if numeric is None else numeric
     array = check_array("numeric inputs", numeric, (rows, inputs.numeric), np.float32)
     largest = float(np.finfo(np.float32).max)
@@ -128,7 +130,9 @@ def _check_numeric(numeric: ArrayLike | None, rows: int, inputs: Inputs) -> Floa
 def _check_categorical(categorical: ArrayLike | None, rows: int, inputs: Inputs) -> Int32Array:
     columns = len(inputs.embeddings)
     if categorical is None and columns:
-        raise TabNASError(f"categorical must have {columns} columns, as the task has, got None")
+        raise TabNASError(
+            f"categorical must have {columns} columns, as the network spec has, got None"
+        )
     categorical = np.zeros((rows, 0), np.int32) if categorical is None else categorical
     array = check_array("categorical inputs", categorical, (rows, columns), np.int32)
     for column, embedding in enumerate(inputs.embeddings):
@@ -138,16 +142,16 @@ def _check_categorical(categorical: ArrayLike | None, rows: int, inputs: Inputs)
 
 
 def _split_target(
-    target: ArrayLike | TopClasses | None, rows: int, task: Task
+    target: ArrayLike | TopClasses | None, rows: int, spec: NetworkSpec
 ) -> tuple[Int32Array, Float32Array]:
     """Return the target as the labels and values of `Examples`."""
-    no_labels, no_values = np.zeros((0, 0), np.int32), np.zeros((0, task.outputs), np.float32)
+    no_labels, no_values = np.zeros((0, 0), np.int32), np.zeros((0, spec.outputs), np.float32)
     if target is None:
         return no_labels, no_values
-    checked = check_target(task, target, rows)
+    checked = check_target(spec, target, rows)
     if isinstance(checked, TopClasses):
         return checked.classes, checked.probabilities
-    if task.loss is Loss.SOFTMAX and checked.ndim == 1:
+    if spec.loss is Loss.SOFTMAX and checked.ndim == 1:
         return checked.reshape(rows, 1), no_values
     return no_labels, checked
 
@@ -197,7 +201,7 @@ class TrainingRows(Protocol):
     """Rows to train on, in memory (`Examples`) or on disk."""
 
     @property
-    def task(self) -> Task:
+    def spec(self) -> NetworkSpec:
         """Inputs, loss and outputs."""
 
     def __len__(self) -> int: ...
@@ -214,8 +218,8 @@ class ShuffledBatches:
     """Batches of shuffled rows in memory; the last of an epoch may be smaller.
 
     >>> from tabnas.nets import Examples, Inputs
-    >>> task = Task(inputs=Inputs(numeric=1), loss="logistic")
-    >>> batches = Examples(task, numeric=np.zeros((10, 1))).batches(4, seed=0)
+    >>> spec = NetworkSpec(inputs=Inputs(numeric=1), loss="logistic")
+    >>> batches = Examples(spec, numeric=np.zeros((10, 1))).batches(4, seed=0)
     >>> [len(batches.at(step).rows[0]) for step in range(4)]
     [4, 4, 2, 4]
     """

@@ -48,7 +48,7 @@ def _init_numeric_embedding(shape: SuperNetShape, seed: int) -> Float32Array:
     The line is straight over the ranks of the knots, which lie between +-sqrt(3): if the knots are
     quantiles of a column, so that its values are uniform between the ranks, their variance is 1.
     """
-    knots = [values for values in shape.task.inputs.knots if values]
+    knots = [values for values in shape.spec.inputs.knots if values]
     ranks = np.concatenate([np.linspace(-sqrt(3.0), sqrt(3.0), len(k)) for k in knots])
     column = np.repeat(np.arange(len(knots)), [len(k) for k in knots])
     slopes = _uniform(seed, NUMERIC_EMBEDDING, (shape.dimensions[-1], len(knots)), 1.0)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tabnas.nets._network_spec import Inputs
 from tabnas.nets._shape import NORM_EPSILON, NUMERIC_EMBEDDING
-from tabnas.nets._task import Inputs
 from tabnas.types import FloatArray
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from tabnas.errors import TabNASError
-from tabnas.nets._task import Task
+from tabnas.nets._network_spec import NetworkSpec
 from tabnas.space import ABSENT, Architecture, SearchSpace
 from tabnas.types import IntArray
 
@@ -52,7 +52,7 @@ class DenseLayer:
 
 
 class SuperNetShape:
-    """Names and shapes of all trained arrays, for a space and a task.
+    """Names and shapes of all trained arrays, for a space and a network spec.
 
     embedding.c                      [categories, dimension], column c from 0
     numeric_embedding                [dimension, knots of all embedded numeric columns]
@@ -65,10 +65,10 @@ class SuperNetShape:
     Head 0 reads the inputs: the linear model.
     """
 
-    def __init__(self, space: SearchSpace, task: Task) -> None:
-        _check_ends(space, task)
+    def __init__(self, space: SearchSpace, spec: NetworkSpec) -> None:
+        _check_ends(space, spec)
         self.space = space
-        self.task = task
+        self.spec = spec
         widths = [tuple(w for w in layer if w != ABSENT) for layer in space.widths]
         # layers after one that is always absent can never be present
         self.max_depth = next((i for i, layer in enumerate(widths) if not layer), len(widths))
@@ -83,12 +83,12 @@ class SuperNetShape:
             for i in range(1, self.max_depth + 1)
         )
         self.heads = {
-            depth: DenseLayer(f"head.{depth}", unit_widths[depth], (task.outputs,), is_hidden=False)
+            depth: DenseLayer(f"head.{depth}", unit_widths[depth], (spec.outputs,), is_hidden=False)
             for depth in self.depths
         }
         self.embeddings = {
             f"embedding.{column}": (embedding.categories, embedding.dimension)
-            for column, embedding in enumerate(task.inputs.embeddings)
+            for column, embedding in enumerate(spec.inputs.embeddings)
         }
 
     @property
@@ -127,15 +127,15 @@ class SuperNetShape:
         for layer, fan_in, fan_out in zip(self.hidden_layers, widths, widths[1:], strict=False):
             shapes |= _array_shapes(layer, fan_in, fan_out)
         head = self.heads[len(widths) - 1]
-        return shapes | _array_shapes(head, widths[-1], self.task.outputs)
+        return shapes | _array_shapes(head, widths[-1], self.spec.outputs)
 
     def child(self, architecture: Architecture) -> Child:
-        """Return the child of an architecture, which must be in the space."""
+        """Return the child of an architecture; raise an error unless the space has it."""
         self.space.choices(architecture)
         units = np.zeros(1 + self.max_depth, np.int64)
         units[0] = self.space.input_width(architecture.dimension)
         units[1 : 1 + architecture.depth] = architecture.widths
-        widths = (int(units[0]), *architecture.widths, self.task.outputs)
+        widths = (int(units[0]), *architecture.widths, self.spec.outputs)
         return Child(architecture, units, sum(a * b for a, b in pairwise(widths)))
 
 
@@ -149,21 +149,22 @@ def _array_shapes(layer: DenseLayer, fan_in: int, fan_out: int) -> dict[str, tup
     return shapes
 
 
-def _check_ends(space: SearchSpace, task: Task) -> None:
-    if space.inputs != task.inputs.width:
+def _check_ends(space: SearchSpace, spec: NetworkSpec) -> None:
+    if space.inputs != spec.inputs.width:
         raise TabNASError(
-            f"the space must have as many inputs as the task, {task.inputs.width}, "
+            f"the space must have as many inputs as the network spec, {spec.inputs.width}, "
             f"got {space.inputs}"
         )
     embeddings = space.numeric_embeddings
-    if embeddings is not None and embeddings != task.inputs.numeric_embeddings(
+    if embeddings is not None and embeddings != spec.inputs.numeric_embeddings(
         embeddings.dimensions
     ):
         raise TabNASError(
-            "the space must have the numeric embeddings of the task, "
-            f"{task.inputs.numeric_embeddings(embeddings.dimensions)}, got {embeddings}"
+            "the space must have the numeric embeddings of the network spec, "
+            f"{spec.inputs.numeric_embeddings(embeddings.dimensions)}, got {embeddings}"
         )
-    if space.outputs != task.outputs:
+    if space.outputs != spec.outputs:
         raise TabNASError(
-            f"the space must have as many outputs as the task, {task.outputs}, got {space.outputs}"
+            f"the space must have as many outputs as the network spec, {spec.outputs}, "
+            f"got {space.outputs}"
         )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabnas.errors import TabNASError, check_int
 from tabnas.nets._arrays import check_array, check_range
-from tabnas.nets._task import Loss, Task
+from tabnas.nets._network_spec import Loss, NetworkSpec
 from tabnas.types import IntArray
 
 MAX_SUM_ERROR = 1e-3
@@ -64,29 +64,29 @@ top classes."""
 
 
 def check_target(
-    task: Task, target: ArrayLike | TopClasses, rows: int, name: str = "targets"
+    spec: NetworkSpec, target: ArrayLike | TopClasses, rows: int, name: str = "targets"
 ) -> ExampleTarget:
-    """Return a target in the types of `Examples`; raise an error if it does not fit the task."""
+    """Return a target in the types of `Examples`; raise an error if it does not fit the spec."""
     if isinstance(target, TopClasses):
-        if task.loss is not Loss.SOFTMAX or len(target) != rows:
+        if spec.loss is not Loss.SOFTMAX or len(target) != rows:
             raise TabNASError(
                 f"{name} must be numbers of {rows} rows, or for the softmax loss the top classes "
                 f"of {rows} rows, got the top classes of {len(target)} rows"
             )
-        check_range("top classes", target.classes, 0, task.outputs - 1)
+        check_range("top classes", target.classes, 0, spec.outputs - 1)
         return target
-    if task.loss is Loss.SOFTMAX:
+    if spec.loss is Loss.SOFTMAX:
         if np.ndim(target) == 2:
-            return check_probabilities(target, (rows, task.outputs))
+            return check_probabilities(target, (rows, spec.outputs))
         labels = check_array("class labels", target, (rows,), np.int32)
-        check_range("class labels", labels, 0, task.outputs - 1)
+        check_range("class labels", labels, 0, spec.outputs - 1)
         return labels
     shaped = np.asarray(target)
-    if task.outputs == 1 and shaped.ndim == 1:
+    if spec.outputs == 1 and shaped.ndim == 1:
         shaped = shaped[:, None]
-    values = check_array(name, shaped, (rows, task.outputs), np.float32)
+    values = check_array(name, shaped, (rows, spec.outputs), np.float32)
     largest = float(np.finfo(np.float32).max)
-    minimum, maximum = (0.0, 1.0) if task.loss is Loss.LOGISTIC else (-largest, largest)
+    minimum, maximum = (0.0, 1.0) if spec.loss is Loss.LOGISTIC else (-largest, largest)
     check_range(name, values, minimum, maximum)
     return values
 
@@ -135,7 +135,7 @@ def top_classes(probabilities: ArrayLike, k: int) -> TopClasses:
 
 
 def mix_targets(
-    task: Task, target: ArrayLike | TopClasses, answers: ArrayLike | TopClasses, share: float
+    spec: NetworkSpec, target: ArrayLike | TopClasses, answers: ArrayLike | TopClasses, share: float
 ) -> ArrayLike | TopClasses:
     """Return (1 - share) * target + share * answers, in a form that `Examples` takes.
 
@@ -148,8 +148,8 @@ def mix_targets(
     k + 1 classes.
 
     >>> from tabnas.nets import Inputs
-    >>> task = Task(inputs=Inputs(numeric=1), loss="softmax", outputs=2)
-    >>> mix_targets(task, [1], [[0.5, 0.5]], share=0.5).tolist()
+    >>> spec = NetworkSpec(inputs=Inputs(numeric=1), loss="softmax", outputs=2)
+    >>> mix_targets(spec, [1], [[0.5, 0.5]], share=0.5).tolist()
     [[0.25, 0.75]]
     """
     if not 0.0 <= share <= 1.0:
@@ -157,16 +157,16 @@ def mix_targets(
     if share == 0.0:
         return target
     rows = len(target) if isinstance(target, TopClasses) else len(np.asarray(target))
-    first = check_target(task, target, rows)
-    second = check_target(task, answers, rows, "answers")
-    if task.loss is Loss.SOFTMAX:
+    first = check_target(spec, target, rows)
+    second = check_target(spec, answers, rows, "answers")
+    if spec.loss is Loss.SOFTMAX:
         if "probabilities" not in (_form(first), _form(second)):
             return _mix_top_classes(_to_top_classes(first), _to_top_classes(second), share)
-        first = _to_probabilities(first, task.outputs)
-        second = _to_probabilities(second, task.outputs)
+        first = _to_probabilities(first, spec.outputs)
+        second = _to_probabilities(second, spec.outputs)
     mixture: NDArray[np.float32] = np.float32(share) * np.asarray(second)
     mixture += np.float32(1.0 - share) * np.asarray(first)
-    if task.loss is not Loss.SQUARED_ERROR:
+    if spec.loss is not Loss.SQUARED_ERROR:
         np.minimum(mixture, 1.0, out=mixture)  # a sum may be rounded up
     return mixture
 
@@ -182,7 +182,7 @@ def _mix_top_classes(target: TopClasses, answers: TopClasses, share: float) -> T
 
 
 def concatenate_targets(
-    task: Task, first: ExampleTarget | None, second: ExampleTarget | None
+    spec: NetworkSpec, first: ExampleTarget | None, second: ExampleTarget | None
 ) -> ExampleTarget | None:
     """Return the targets of both, one after the other.
 
@@ -193,10 +193,10 @@ def concatenate_targets(
         if first is not second:
             raise TabNASError("both or neither must have targets, got one without")
         return None
-    forms = {_form(first), _form(second)} if task.loss is Loss.SOFTMAX else set()
+    forms = {_form(first), _form(second)} if spec.loss is Loss.SOFTMAX else set()
     if "probabilities" in forms:
-        first = _to_probabilities(first, task.outputs)
-        second = _to_probabilities(second, task.outputs)
+        first = _to_probabilities(first, spec.outputs)
+        second = _to_probabilities(second, spec.outputs)
     elif "top classes" in forms:
         first, second = _to_top_classes(first), _to_top_classes(second)
         k = max(first.classes.shape[1], second.classes.shape[1])

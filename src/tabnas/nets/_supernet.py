@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tabnas.errors import TabNASError, check_int
-from tabnas.nets._engine import Rows, State
+from tabnas.nets._engine import RowIndex, State
 from tabnas.nets._engines import EngineFactory, get_engine_factory
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._initialization import init_weights
+from tabnas.nets._network_spec import NetworkSpec
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
-from tabnas.nets._task import Task
 from tabnas.space import ABSENT, Architecture, SearchSpace
 from tabnas.states import read_counts, read_floats
 from tabnas.types import IntArray
@@ -37,9 +37,9 @@ class SuperNet:
     slice without a step, or an array of row numbers.
 
     >>> from tabnas.nets import Inputs
-    >>> task = Task(inputs=Inputs(numeric=2), loss="logistic")
-    >>> net = SuperNet(SearchSpace([[2, 4], [0, 4]], inputs=2, outputs=1), task, seed=1)
-    >>> examples = Examples(task, numeric=[[0.0, 1.0], [1.0, 0.0]], target=[0, 1])
+    >>> spec = NetworkSpec(inputs=Inputs(numeric=2), loss="logistic")
+    >>> net = SuperNet(SearchSpace([[2, 4], [0, 4]], inputs=2, outputs=1), spec, seed=1)
+    >>> examples = Examples(spec, numeric=[[0.0, 1.0], [1.0, 0.0]], target=[0, 1])
     >>> child = Architecture((4,))
     >>> before = net.loss(child, examples)
     >>> for _ in range(20):
@@ -51,7 +51,7 @@ class SuperNet:
     def __init__(
         self,
         space: SearchSpace,
-        task: Task,
+        spec: NetworkSpec,
         *,
         optimizer: Optimizer | None = None,
         seed: int = 0,
@@ -79,41 +79,43 @@ class SuperNet:
             For the torch engine, for example "cuda".
         """
         self.space = space
-        self.task = task
+        self.spec = spec
         self.optimizer = Adam() if optimizer is None else optimizer
         self._lock = Lock()  # an engine has one workspace
         self._engine_settings = {"engine": engine, "device": device}
         self.workers = check_int("workers", workers, minimum=1)
         self.steps = 0  # training steps taken so far
-        self._shape = SuperNetShape(space, task)
+        self._shape = SuperNetShape(space, spec)
         self._children: dict[tuple[int, ...], Child] = {}
         weights = init_weights(self._shape, check_int("seed", seed, minimum=0))
         factory = get_engine_factory(engine)
         self._engine = factory(self._shape, self.optimizer, weights, workers=workers, device=device)
 
     @classmethod
-    def standalone(cls, architecture: Architecture | str, task: Task, **settings: Any) -> SuperNet:
+    def standalone(
+        cls, architecture: Architecture | str, spec: NetworkSpec, **settings: Any
+    ) -> SuperNet:
         """Return a network of one architecture; `settings` are those of the SuperNet."""
         if isinstance(architecture, str):
             architecture = Architecture.parse(architecture)
         dimension = architecture.dimension
-        if dimension and not task.inputs.embedded:
+        if dimension and not spec.inputs.embedded:
             raise TabNASError(
-                f"{architecture} has numeric embeddings, so the inputs of its task must have "
-                "knots, got none; pass Inputs(knots=...)"
+                f"{architecture} has numeric embeddings, so the inputs of its network spec must "
+                "have knots, got none; pass Inputs(knots=...)"
             )
         space = SearchSpace(
             [[width] for width in architecture.widths or (ABSENT,)],
-            inputs=task.inputs.width,
-            outputs=task.outputs,
-            numeric_embeddings=task.inputs.numeric_embeddings([dimension]) if dimension else None,
+            inputs=spec.inputs.width,
+            outputs=spec.outputs,
+            numeric_embeddings=spec.inputs.numeric_embeddings([dimension]) if dimension else None,
         )
-        return cls(space, task, **settings)
+        return cls(space, spec, **settings)
 
     # -- training --------------------------------------------------------------------------------
 
     def train_step(
-        self, child: ChildLike, examples: Examples, rows: Rows, learning_rate: float
+        self, child: ChildLike, examples: Examples, rows: RowIndex, learning_rate: float
     ) -> float:
         """Update the child's weights by one step on these rows; return the loss before the step."""
         self._check_examples(examples, target=True)
@@ -127,7 +129,7 @@ class SuperNet:
         self,
         children: Sequence[ChildLike],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rates: Sequence[float],
     ) -> list[float]:
         """Take one step after another, each of one child; return the losses before each.
@@ -155,7 +157,7 @@ class SuperNet:
         self,
         children: Sequence[ChildLike],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rate: float,
     ) -> list[float]:
         """Take one step by the average gradient of several children, each on its own rows.
@@ -192,7 +194,7 @@ class SuperNet:
 
     # -- evaluation ------------------------------------------------------------------------------
 
-    def loss(self, child: ChildLike, examples: Examples, rows: Rows | None = None) -> float:
+    def loss(self, child: ChildLike, examples: Examples, rows: RowIndex | None = None) -> float:
         """Return the (weighted) mean loss of the child on the given rows, by default all."""
         self._check_examples(examples, target=True)
         rows = slice(None) if rows is None else _check_rows(rows)
@@ -200,7 +202,7 @@ class SuperNet:
             return self._engine.loss(self._resolve(child), examples, rows)
 
     def losses(
-        self, children: Sequence[ChildLike], examples: Examples, rows: Rows | None = None
+        self, children: Sequence[ChildLike], examples: Examples, rows: RowIndex | None = None
     ) -> list[float]:
         """Return the loss of each child, all on the same rows."""
         self._check_examples(examples, target=True)
@@ -212,7 +214,7 @@ class SuperNet:
             return self._engine.losses(resolved, examples, rows)
 
     def logits(
-        self, child: ChildLike, examples: Examples, rows: Rows | None = None
+        self, child: ChildLike, examples: Examples, rows: RowIndex | None = None
     ) -> Float32Array:
         """Return the child's outputs [rows, outputs]: logits, or predictions of a regression."""
         self._check_examples(examples, target=False)
@@ -221,7 +223,7 @@ class SuperNet:
             return self._engine.logits(self._resolve(child), examples, rows)
 
     def gradients(
-        self, child: ChildLike, examples: Examples, rows: Rows | None = None
+        self, child: ChildLike, examples: Examples, rows: RowIndex | None = None
     ) -> dict[str, Float32Array]:
         """Return the gradient of the loss for every array that the child uses, in its shapes."""
         self._check_examples(examples, target=True)
@@ -278,7 +280,7 @@ class SuperNet:
             return {"steps": np.array(self.steps, np.int64), **self._engine.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Load the state of a network with the same space, task and kind of optimizer."""
+        """Load the state of a network with the same space, spec and kind of optimizer."""
         current = self.state_dict()
         _check_names("state", state, {name: array.shape for name, array in current.items()})
         # the kernels use step counts as indices, so one out of range would read other memory
@@ -294,14 +296,14 @@ class SuperNet:
 
     def with_weights(self, weights: Mapping[str, ArrayLike]) -> SuperNet:
         """Return a network of the same space and engine with other weights, for evaluation."""
-        net = SuperNet(self.space, self.task, optimizer=SGD(), **self._engine_settings)  # type: ignore[arg-type]
+        net = SuperNet(self.space, self.spec, optimizer=SGD(), **self._engine_settings)  # type: ignore[arg-type]
         net.load_weights(weights)
         return net
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the network as its settings and state."""
         settings = {"optimizer": self.optimizer, "workers": self.workers, **self._engine_settings}
-        return _rebuild, (self.space, self.task, settings, self.state_dict())
+        return _rebuild, (self.space, self.spec, settings, self.state_dict())
 
     # -- checks ----------------------------------------------------------------------------------
 
@@ -326,21 +328,23 @@ class SuperNet:
         return resolved
 
     def _check_examples(self, examples: Examples, *, target: bool) -> None:
-        if examples.task is not self.task and examples.task != self.task:
+        if examples.spec is not self.spec and examples.spec != self.spec:
             raise TabNASError(
-                f"examples must have the task of the network, {self.task}, got {examples.task}"
+                f"examples must have the spec of the network, {self.spec}, got {examples.spec}"
             )
         if target and not examples.has_target:
             raise TabNASError("examples must have targets, got none")
 
 
-def _rebuild(space: SearchSpace, task: Task, settings: dict[str, Any], state: State) -> SuperNet:
-    net = SuperNet(space, task, **settings)
+def _rebuild(
+    space: SearchSpace, spec: NetworkSpec, settings: dict[str, Any], state: State
+) -> SuperNet:
+    net = SuperNet(space, spec, **settings)
     net.load_state_dict(state)
     return net
 
 
-def _check_rows(rows: Rows) -> Rows:
+def _check_rows(rows: RowIndex) -> RowIndex:
     if isinstance(rows, slice):
         if rows.step not in (None, 1):
             raise TabNASError(f"a slice of rows must have no step, got {rows.step}")

@@ -267,7 +267,7 @@ class Trainer:
     def _read_weights(
         self, state: Mapping[str, NDArray[Any]], *, expected: bool
     ) -> dict[str, Float32Array]:
-        """Return the weights of a state; it must be empty if none are expected."""
+        """Return the weights of a state; raise an error if it has some and none are expected."""
         shapes = {name: array.shape for name, array in self.net.weights().items()}
         if not expected:
             shapes = {}

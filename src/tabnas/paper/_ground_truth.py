@@ -144,7 +144,7 @@ class GroundTruth:
         *,
         selection_seed: int | None = None,
     ) -> float:
-        """Return the regret of one architecture, which must be within the budget."""
+        """Return the regret of one architecture; raise an error unless it is within the budget."""
         regrets = self.regrets(budget, part, selection_seed=selection_seed)
         regret = float(regrets[self.architectures.index(architecture)])
         if not isfinite(regret):

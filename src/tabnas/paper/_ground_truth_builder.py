@@ -50,7 +50,7 @@ class GroundTruthBuilder:
     ) -> None:
         self.name = name
         self.table = get_ground_truth_table(name)
-        self.data = data and data.resolve()  # workers may have other working directories
+        self.data = data and data.resolve()  # jobs may have other working directories
         self.file = out / f"{name}.parquet"
         self.max_trainings = max_trainings
 
@@ -64,7 +64,7 @@ class GroundTruthBuilder:
     def build(
         self, progress: Progress = lambda done, total: None, *, job_config: JobConfig | None = None
     ) -> None:
-        """Run the jobs that are left; workers elsewhere read the table from the same folder."""
+        """Run the jobs that are left; jobs elsewhere read the table from the same folder."""
         jobs = self.jobs()
         done = {(row["architecture"], row["seed"]): row for row in self._read_rows()}
         left = [job for job in jobs if job not in done]
@@ -120,7 +120,7 @@ def _train(name: str, data: Path | None, job: Job) -> Row:
     run = _plan_run(name, data)
     parts, plan = run.data, run.plan
     start = process_time()
-    net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer, seed=seed)
+    net = SuperNet.standalone(architecture, parts.spec, optimizer=plan.optimizer, seed=seed)
     result = train(
         net,
         architecture,

@@ -38,7 +38,7 @@ def run_experiment(
 
     `rows.parquet` holds every single result, `summary.json` the summary with its provenance, and
     `README.md` the report, beside the figures. After an interruption the same call continues with
-    the jobs that are left, also with another `job_config`. Workers on other machines read tables
+    the jobs that are left, also with another `job_config`. Jobs on other machines read tables
     from the same folder.
     """
     require_matplotlib()  # before hours of work
@@ -55,7 +55,7 @@ def run_experiment(
     jobs = experiment.jobs()
     left = [job for job in jobs if job not in journal]
     progress(len(jobs) - len(left), len(jobs))
-    folder = None if data is None else data.resolve()  # workers may have other working directories
+    folder = None if data is None else data.resolve()  # jobs may have other working directories
     work = partial(_run_job, name, json.dumps(definition), folder)
     for job, rows in run_jobs(work, left, job_config):
         journal.add(job, rows)

@@ -16,16 +16,16 @@ from tabnas.data import Scaling, Shares, TableEncoder, Target, split_stratified
 from tabnas.decoding import decode, parse_toml
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.feasible import FeasibleSet
-from tabnas.model import make_examples, network_task, probabilities, score
+from tabnas.model import make_examples, make_network_spec, probabilities, score
 from tabnas.nets import (
     SGD,
     Adam,
     Constant,
     Cosine,
     Examples,
+    NetworkSpec,
     Optimizer,
     SuperNet,
-    Task,
     TrainingSettings,
     train,
 )
@@ -77,15 +77,15 @@ class PaperTable:
         encoder = TableEncoder.fit(data.features, scaling=self.scaling, rows=split.train)
         if self.max_categories:
             encoder = encoder.with_max_categories(self.max_categories)
-        task = network_task(encoder, data.target, (self.embedding,) * len(encoder.categories))
+        spec = make_network_spec(encoder, data.target, (self.embedding,) * len(encoder.categories))
         training, validation = (
-            make_examples(task, encoder.encode(data.features, rows=part), data.y[part])
+            make_examples(spec, encoder.encode(data.features, rows=part), data.y[part])
             for part in (split.train, split.validation)
         )
         return PreparedTable(
             config=self,
             target=data.target,
-            task=task,
+            spec=spec,
             training=training,
             validation=validation,
             y=data.y[split.validation],
@@ -98,7 +98,7 @@ class PreparedTable:
 
     config: PaperTable
     target: Target
-    task: Task
+    spec: NetworkSpec
     training: Examples
     validation: Examples
     y: NDArray[Any]  # of the validation rows
@@ -106,12 +106,12 @@ class PreparedTable:
     @cached_property
     def space(self) -> SearchSpace:
         """The paper's space for the inputs and outputs of this table."""
-        inputs = self.task.inputs
+        inputs = self.spec.inputs
         return SearchSpace.uniform(
             layers=self.config.layers,
             widths=self.config.widths,
             inputs=inputs.width,
-            outputs=self.task.outputs,
+            outputs=self.spec.outputs,
             embedding_parameters=inputs.embedding_parameters,
         )
 
@@ -148,7 +148,7 @@ class PreparedTable:
         """Train an architecture stand-alone, and evaluate it after its last epoch."""
         config = self.config
         net = SuperNet.standalone(
-            architecture, self.task, optimizer=OPTIMIZERS[config.optimizer], seed=seed
+            architecture, self.spec, optimizer=OPTIMIZERS[config.optimizer], seed=seed
         )
         schedule = Cosine(config.learning_rate) if config.cosine else Constant(config.learning_rate)
         settings = TrainingSettings(

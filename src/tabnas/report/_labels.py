@@ -39,7 +39,7 @@ class Box:
 
 @dataclass
 class LabelPlacer:
-    """A frame, and the boxes in it where no label may go."""
+    """A frame, and the boxes in it that labels avoid."""
 
     frame: Box
     reserved: list[Box] = field(default_factory=list)

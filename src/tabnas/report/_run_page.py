@@ -11,7 +11,6 @@ from tabnas.formatting import (
     capitalize_first,
     cost_label,
     format_count,
-    format_duration,
     format_interval,
     format_number,
     format_percent,
@@ -25,6 +24,7 @@ from tabnas.report import figures
 from tabnas.report._commands import PREDICT, decode_config, repeat_run, use_in_python
 from tabnas.report._figure import Figure, Table
 from tabnas.report._template import fill_template
+from tabnas.report._work_text import format_times, format_versions
 from tabnas.results import PlanSummary, RunResult, Score, Snapshot
 
 TEMPLATE = "page.html"
@@ -186,10 +186,6 @@ def work_table(result: RunResult) -> Table:
     """Return the table of the work that was done, and the time it took."""
     plan = result.plan
     epochs = format_count(plan.search_epochs, "epoch")
-    versions = [f"{name} {version}" for name, version in result.versions.items()]
-    spent = [f"{name} {format_duration(t)}" for name, t in result.phase_seconds.items()]
-    if result.total_seconds is not None:
-        spent.append(f"in all {format_duration(result.total_seconds)}")
     rows = [
         ["Rows", str(result.rows)],
         *([["Input layer", format_input_layer(plan)]] if plan.dimensions else []),
@@ -201,12 +197,12 @@ def work_table(result: RunResult) -> Table:
         ["Learning rate", f"{plan.learning_rate:g}"],
         ["Final weights", _final_weights(result)],
         ["Seed", f"{result.seed}"],
-        ["Versions", ", ".join(versions)],
+        ["Versions", format_versions(result)],
         *(
             ["Measured", f"{format_number(us)} {cost_label(name)}"]
             for name, us in result.measured_latencies.items()
         ),
-        ["Time", ", ".join(spent)],
+        ["Time", format_times(result)],
     ]
     return Table(title="The work in numbers", headings=["", ""], rows=rows)
 

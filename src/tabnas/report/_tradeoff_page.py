@@ -12,7 +12,6 @@ from tabnas.formatting import (
     PERCENT,
     capitalize_first,
     cost_label,
-    format_duration,
     format_number,
     format_percent,
     metric_label,
@@ -29,6 +28,7 @@ from tabnas.report._tradeoff_text import (
     format_teacher,
     format_value,
 )
+from tabnas.report._work_text import format_times, format_versions
 from tabnas.report.figures import draw_curve, draw_networks
 from tabnas.results import CostUse, TradeoffModel, TradeoffResult
 
@@ -114,16 +114,12 @@ def _row(result: TradeoffResult, model: TradeoffModel, step: str) -> list[str]:
 
 def work_table(result: TradeoffResult) -> Table:
     """Return the table of the work that was done, and the time it took."""
-    versions = [f"{name} {version}" for name, version in result.versions.items()]
-    spent = [f"{name} {format_duration(t)}" for name, t in result.phase_seconds.items()]
-    if result.total_seconds is not None:
-        spent.append(f"in all {format_duration(result.total_seconds)}")
     rows = [
         ["Rows", str(result.rows)],
         ["Chosen by", result.chosen_by],
         *([["Teacher", format_teacher(result)]] if result.teacher else []),
         ["Seed", str(result.seed)],
-        ["Versions", ", ".join(versions)],
-        ["Time", ", ".join(spent)],
+        ["Versions", format_versions(result)],
+        ["Time", format_times(result)],
     ]
     return Table(title="The work in numbers", headings=["", ""], rows=rows)

@@ -25,7 +25,6 @@ from tabnas.results._numeric_curves import (
 )
 from tabnas.results._run import (
     RESULT_FORMAT,
-    TOTAL,
     BoostedTreesSummary,
     CandidateResult,
     LimitEffect,
@@ -47,6 +46,7 @@ from tabnas.results._teacher import (
     TeacherSummary,
     describe_lesson,
 )
+from tabnas.results._timings import MEASURED_PREFIX, TOTAL
 from tabnas.results._tradeoff import (
     TRADEOFF_FORMAT,
     TradeoffModel,
@@ -58,6 +58,7 @@ __all__ = [
     "MAX_CURVES",
     "MAX_CURVE_DIMENSIONS",
     "MAX_CURVE_KNOTS",
+    "MEASURED_PREFIX",
     "RESULT_FORMAT",
     "TEACHER",
     "TOTAL",

@@ -29,6 +29,7 @@ from tabnas.results._teacher import (
     TeacherSummary,
     describe_lesson,
 )
+from tabnas.results._timings import MEASURED_PREFIX, TimedResult
 from tabnas.space import Architecture, Precision
 
 RESULT_FORMAT = 2
@@ -36,10 +37,6 @@ RESULT_FORMAT = 2
 MAX_CANDIDATES = 10_000
 NETWORK = "network"
 """The name of the network's score."""
-MEASURED_PREFIX = "measured "
-"""Latencies of the finished model are among the timings, under this prefix."""
-TOTAL = "total"
-"""The name of the total time among the timings."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ class PlanSummary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunResult:
+class RunResult(TimedResult):
     """The result of a run: everything in `result.json`.
 
     Only `timings` differs between two runs of the same settings and plan. With a limit on latency
@@ -271,20 +268,6 @@ class RunResult:
     def is_refitted(self) -> bool:
         """Whether the final weights were trained on more rows than the scored weights."""
         return self.final_fit_rows > self.scored_fit_rows
-
-    @property
-    def phase_seconds(self) -> dict[str, float]:
-        """The seconds that the tasks of each phase took; some work side by side."""
-        return {
-            name: seconds
-            for name, seconds in self.timings.items()
-            if name != TOTAL and not name.startswith(MEASURED_PREFIX)
-        }
-
-    @property
-    def total_seconds(self) -> float | None:
-        """The seconds from start to end, or None if nothing has measured them."""
-        return self.timings.get(TOTAL)
 
     @property
     def measured_latencies(self) -> dict[str, float]:

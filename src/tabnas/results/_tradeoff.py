@@ -11,9 +11,10 @@ from typing import Annotated, Any
 
 from tabnas.decoding import Bounds, Count, MaxLength, Probability, decode
 from tabnas.results._fields import MAX_NUMBER, Name, Real, Width, check_format
-from tabnas.results._run import MEASURED_PREFIX, TOTAL, RowCounts, TargetSummary
+from tabnas.results._run import RowCounts, TargetSummary
 from tabnas.results._scores import CostUse, Score, Scores
 from tabnas.results._teacher import TeacherModel
+from tabnas.results._timings import TimedResult
 from tabnas.space import Architecture, Precision
 
 TRADEOFF_FORMAT = 2
@@ -53,7 +54,7 @@ class TradeoffModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TradeoffResult:
+class TradeoffResult(TimedResult):
     """The result of a trade-off: everything in `tradeoff.json`.
 
     Only `timings` differs between two trade-offs of the same settings and plan, unless latency is
@@ -118,20 +119,6 @@ class TradeoffResult:
         for model in self.models:
             groups.setdefault((model.architecture, self.used(model)), []).append(model)
         return list(groups.values())
-
-    @property
-    def phase_seconds(self) -> dict[str, float]:
-        """The seconds that the tasks of each phase took; some work side by side."""
-        return {
-            name: seconds
-            for name, seconds in self.timings.items()
-            if name != TOTAL and not name.startswith(MEASURED_PREFIX)
-        }
-
-    @property
-    def total_seconds(self) -> float | None:
-        """The seconds from start to end, or None if nothing has measured them."""
-        return self.timings.get(TOTAL)
 
     def input_width(self, architecture: Architecture) -> int:
         """Return the number of inputs of a network, with its numeric embeddings."""

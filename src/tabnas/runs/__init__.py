@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tabnas.locks import is_locked
 from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
+from tabnas.runs._plan_tradeoff import plan_tradeoff
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup, connect_process_group
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks, connect_ranks
-from tabnas.runs._tradeoff import PlannedTradeoff, plan_tradeoff
-from tabnas.runs.candidates._training import Candidate, make_candidate_training
+from tabnas.runs._tradeoff import PlannedTradeoff
+from tabnas.runs.candidates._candidate import Candidate
+from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._stop_signals import RunStopped
 from tabnas.runs.folders._driver import execute_in_folder, run_in_folder
@@ -56,9 +58,9 @@ __all__ = [
     "PlannedRun",
     "PlannedTradeoff",
     "PreparedData",
+    "ProcessGroup",
     "Progress",
     "ProgressCallback",
-    "Ranks",
     "RunCheckpoint",
     "RunFolder",
     "RunSettings",
@@ -71,7 +73,7 @@ __all__ = [
     "build_tradeoff_result",
     "check_tensorboard",
     "complete_run",
-    "connect_ranks",
+    "connect_process_group",
     "estimate_network_bytes",
     "estimate_speedup",
     "execute_in_folder",

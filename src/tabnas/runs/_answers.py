@@ -88,12 +88,12 @@ class Answers:
     ) -> Examples:
         target: Any = examples.target
         if lesson.share > 0:
-            target = mix_targets(examples.task, target, _shorten(answers), lesson.share)
+            target = mix_targets(examples.spec, target, _shorten(answers), lesson.share)
         encoded = EncodedTable(examples.numeric, examples.categorical)
         weight = examples.weight if len(examples.weight) else None
         if lesson.uses_unlabelled and data.unlabelled is not None:
             more = data.unlabelled
-            target = concatenate_targets(examples.task, target, _shorten(unlabelled))
+            target = concatenate_targets(examples.spec, target, _shorten(unlabelled))
             encoded = EncodedTable(
                 np.concatenate([encoded.numeric, more.numeric]),
                 np.concatenate([encoded.categorical, more.categorical]),
@@ -101,7 +101,7 @@ class Answers:
             if weight is not None:  # a row weighs as much as the mean of those with a label
                 mean = np.full(len(more), weight.mean(), np.float32)
                 weight = np.concatenate([weight, mean])
-        return make_examples(examples.task, encoded, target, weight)
+        return make_examples(examples.spec, encoded, target, weight)
 
 
 def _shorten(answers: Float32Array) -> Float32Array | TopClasses:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tabnas.model import Metric
 from tabnas.results import TeacherModel
 from tabnas.runs._answers import Answers
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
@@ -22,7 +22,7 @@ class RunContext:
     data: PreparedData
     plan: Plan
     metric: Metric
-    ranks: Ranks = SINGLE_PROCESS  # the processes that execute the run together
+    process_group: ProcessGroup = SINGLE_PROCESS  # the processes that execute the run together
     own_teacher: EstimatorTeacher | None = None  # that the user has given
     answers: Answers | None = None  # of the teacher, once it is trained
     teachers: tuple[TeacherModel, ...] = ()  # the models that the teacher is made of

@@ -12,18 +12,15 @@ from tabnas.latency import Microseconds
 from tabnas.model import Model, apply_temperature, round_network, round_weights
 from tabnas.nets import NonFiniteLossError, Trainer, TrainingRows
 from tabnas.runs._context import RunContext
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._progress import (
     PhaseProgress,
     Progress,
     ProgressCallback,
     make_training_callback,
 )
-from tabnas.runs._tasks import TaskPool
-from tabnas.runs.candidates._training import (
-    Candidate,
-    Weights,
-    make_trainer,
-)
+from tabnas.runs.candidates._candidate import Candidate, Weights
+from tabnas.runs.candidates._training import make_trainer
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._latency_check import Latencies, LatencyCheck
@@ -42,7 +39,7 @@ class FinalModel:
     index: int  # of its candidate among the ranked ones
     evaluated_weights: Weights  # that the scores are of; the model has others after a refit
     trained_on_all: bool  # whether its weights were trained on every row
-    measured_us: Latencies  # of its file; empty without latency limits, or if not measured
+    latencies_us: Latencies  # of its file; empty without latency limits, or if not measured
     notes: tuple[str, ...]
 
 
@@ -51,7 +48,7 @@ def train_final_model(
     ranked: Sequence[Candidate],
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> FinalModel:
     """Return the model of the best candidate whose file meets the latency limits when measured."""
     latency = run.plan.latency
@@ -76,7 +73,7 @@ def train_final_model(
                 checkpoint.record(LATENCY_STEP, {**recorded, **measured})
                 checkpoint.save()  # a resumed run must not measure again and decide otherwise
             if not check.violations(measured[name]):
-                return replace(final, measured_us=measured[name], notes=(*notes, *final.notes))
+                return replace(final, latencies_us=measured[name], notes=(*notes, *final.notes))
         notes.append(
             f"the candidate {name} was left out: trained and measured, its file took longer than "
             "the limit"
@@ -124,7 +121,7 @@ def _train(
     index: int,
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> FinalModel:
     """Train a candidate for the last time: for evaluation, then on all rows if wanted."""
     data, chosen, notes = run.data, ranked[index], []
@@ -155,7 +152,7 @@ def _train(
         index=index,
         evaluated_weights=evaluated,
         trained_on_all=trained_on_all,
-        measured_us={},
+        latencies_us={},
         notes=tuple(notes),
     )
 
@@ -202,7 +199,7 @@ def _train_on(
         trainer = make_final_trainer(chosen, rows, run.plan)
         checkpoint.start_or_restore(name, trainer)
         progress = PhaseProgress(phase, on_progress, total=1.0)
-        on_fraction = progress.add_task(str(chosen.architecture))
+        on_fraction = progress.add_job(str(chosen.architecture))
         trainer.run(on_step=make_training_callback(trainer, on_fraction, checkpoint.save_if_due))
         on_fraction(1.0)
         checkpoint.record(name, {}, trainer.net.weights())
@@ -233,7 +230,7 @@ def build_model(weights: Weights, chosen: Candidate, data: PreparedData, plan: P
         target=data.target,
         architecture=chosen.architecture,
         dimensions=data.dimensions,
-        knots=data.task.inputs.knots,
+        knots=data.spec.inputs.knots,
         precision=chosen.precision,
         weights=weights,
         limits=limits,

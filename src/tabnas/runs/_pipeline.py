@@ -27,12 +27,12 @@ from tabnas.nets import warm_up_engine
 from tabnas.results import Diagnostics, LimitEffect, Snapshot, TeacherSummary
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
+from tabnas.runs._job_pool import JobPool
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
-from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
-from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint
 from tabnas.runs.evaluation._scores import (
@@ -74,9 +74,9 @@ class FinishedRun:
     notes: tuple[str, ...]  # for the user
     trained_on_all_rows: bool  # whether the model was trained on every row
     snapshots: tuple[Snapshot, ...]
-    phase_seconds: dict[str, float]  # of the tasks of each phase, which may work side by side
+    phase_seconds: dict[str, float]  # of the jobs of each phase, which work side by side
     total_seconds: float
-    measured_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
+    latencies_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
 
     @property
     def chosen(self) -> Candidate:
@@ -125,7 +125,7 @@ class PlannedRun(RunContext):
         checkpoint: RunCheckpoint | None = None,
     ) -> FinishedRun:
         """Search, train and evaluate; with a checkpoint's folder, stoppable at any moment."""
-        checkpoint = checkpoint or RunCheckpoint(ranks=self.ranks)
+        checkpoint = checkpoint or RunCheckpoint(process_group=self.process_group)
         with checkpoint.handle_signals(), make_pool(self, checkpoint) as pool:
             on_progress = pool.serialize(on_progress)
             with pool.measure("preparation"):
@@ -138,7 +138,7 @@ class PlannedRun(RunContext):
                 in_background=pool.threads > 1,
             )
             if self.plan.latency is not None:
-                search.result()  # it measures networks, and nothing may work beside it
+                search.result()  # it measures networks, so nothing works beside it
             get_references = start_references(self, on_progress, checkpoint, pool)
             answers, teachers = teacher_step(self, on_progress, checkpoint, pool)
             run = replace(self, answers=answers, teachers=teachers)
@@ -161,9 +161,9 @@ class PlannedRun(RunContext):
             train_final_model(run, [candidates[k] for k in order], ignore, checkpoint, pool)
 
 
-def make_pool(run: RunContext, checkpoint: RunCheckpoint) -> TaskPool:
-    """Return a pool for the tasks of a run; several processes take the same steps in turn."""
-    return TaskPool(checkpoint, threads=1 if run.ranks.size > 1 else None)
+def make_pool(run: RunContext, checkpoint: RunCheckpoint) -> JobPool:
+    """Return a pool for the jobs of a run; several processes take the same steps in turn."""
+    return JobPool(checkpoint, threads=1 if run.process_group.size > 1 else None)
 
 
 def plan_run(
@@ -176,7 +176,7 @@ def plan_run(
     saved_plan: Mapping[str, Any] | None = None,
     measure: Measure = measure_models,
     on_progress: ProgressCallback = lambda progress: None,
-    ranks: Ranks = SINGLE_PROCESS,
+    process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> PlannedRun:
     """Prepare the data of a run and plan its work.
 
@@ -192,13 +192,15 @@ def plan_run(
         `Plan.saved_plan` of an earlier process, to resume its run: then nothing is measured.
     measure
         The function that measures the latency of models.
-    ranks
+    process_group
         The processes that execute the run together. Each reads and encodes the table; the first
         plans for all.
     """
     start = perf_counter()
     check_own_teacher(settings, teacher, data)
-    prepared = prepare_data(data, settings, validation=validation, test=test, ranks=ranks)
+    prepared = prepare_data(
+        data, settings, validation=validation, test=test, process_group=process_group
+    )
     metric = choose_metric(settings, prepared)
 
     def make(saved: SavedPlan | None) -> Plan:
@@ -213,18 +215,18 @@ def plan_run(
         )
 
     earlier = None if saved_plan is None else SavedPlan.decode(saved_plan)
-    plan = make(earlier) if ranks.size == 1 else share_plan(make, earlier, ranks)
+    plan = make(earlier) if process_group.size == 1 else share_plan(make, earlier, process_group)
     run = PlannedRun(
         settings=settings,
         data=prepared,
         plan=plan if teacher is None else plan_own_teacher(plan, teacher, prepared),
         metric=metric,
-        ranks=ranks,
+        process_group=process_group,
         own_teacher=teacher,
         preparation_seconds=perf_counter() - start,
     )
-    if ranks.size > 1:
-        ranks.check_same(run.identity())
+    if process_group.size > 1:
+        process_group.check_same(run.identity())
     return run
 
 
@@ -253,11 +255,11 @@ def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
 
 
 def start_references(
-    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: TaskPool
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: JobPool
 ) -> Callable[[], References]:
     """Start the reference models, which need nothing but the table, for threads that are idle.
 
-    Return a function that waits for them. If latency is measured, nothing may work beside that:
+    Return a function that waits for them. If latency is measured, nothing works beside that:
     then they start when the function is called.
     """
 
@@ -275,7 +277,7 @@ def train_and_evaluate(
     search: SearchResult,
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
     get_references: Callable[[], References],
     *,
     earlier: Sequence[tuple[Candidate, float]] = (),
@@ -338,5 +340,5 @@ def train_and_evaluate(
         snapshots=search.snapshots,
         phase_seconds=phase_seconds,
         total_seconds=total_seconds,
-        measured_us=final.measured_us,
+        latencies_us=final.latencies_us,
     )

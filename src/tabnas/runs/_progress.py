@@ -64,10 +64,10 @@ def make_training_callback(
 
 
 class PhaseProgress:
-    """The progress of a phase whose tasks may work side by side.
+    """The progress of a phase whose jobs work side by side.
 
     >>> phase = PhaseProgress("teacher", lambda progress: print(progress.done), total=4.0)
-    >>> first, second = phase.add_task("first", 3.0), phase.add_task("second")
+    >>> first, second = phase.add_job("first", 3.0), phase.add_job("second")
     >>> first(0.5), second(1.0)
     0.375
     0.625
@@ -77,12 +77,12 @@ class PhaseProgress:
     def __init__(self, phase: Phase, on_progress: ProgressCallback, *, total: float) -> None:
         self._phase = phase
         self._on_progress = on_progress
-        self._total = total  # of the sizes of all tasks that are expected
+        self._total = total  # of the sizes of all jobs that are expected
         self._done: list[float] = []
         self._lock = Lock()
 
-    def add_task(self, note: str, size: float = 1.0) -> Callable[[float], None]:
-        """Return a callback for the progress of a task, from 0 to 1."""
+    def add_job(self, note: str, size: float = 1.0) -> Callable[[float], None]:
+        """Return a callback for the progress of a job, from 0 to 1."""
         number = len(self._done)
         self._done.append(0.0)
 

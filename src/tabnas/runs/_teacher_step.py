@@ -15,10 +15,10 @@ from tabnas.nets import NonFiniteLossError
 from tabnas.results import TeacherModel
 from tabnas.runs._answers import Answers
 from tabnas.runs._context import RunContext
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._progress import PhaseProgress, Progress, ProgressCallback
-from tabnas.runs._tasks import TaskPool
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
-from tabnas.runs.plan._teacher_plan import TeacherPlan, teacher_task
+from tabnas.runs.plan._teacher_plan import TeacherPlan, make_teacher_spec
 from tabnas.runs.prepare._folds import assign_development_folds, assign_training_folds
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.states import read_floats
@@ -45,7 +45,7 @@ Float32Array = NDArray[np.float32]
 
 
 def teacher_step(
-    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: TaskPool
+    run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: JobPool
 ) -> tuple[Answers | None, tuple[TeacherModel, ...]]:
     """Train the teachers of the plan, out of fold, and return their answers and shares.
 
@@ -69,7 +69,7 @@ def _fit_and_record(
     rows: TeacherRows,
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> None:
     """Record the blended answers of teachers that are fitted out of fold."""
     folds = _assign_folds(run, run.plan.teacher)
@@ -100,7 +100,7 @@ def _record_ready_answers(
             )
     n = len(rows.y) if run.plan.folds else data.train_rows
     loss = mean_loss(
-        rows.task.loss,
+        rows.spec.loss,
         answers[:n],
         rows.target.scale_values(rows.y[:n]),
         None if rows.weight is None else rows.weight[:n],
@@ -128,7 +128,7 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
     return TeacherRows(
         encoder=unlimited.encoder,
         target=unlimited.target,
-        task=teacher_task(data),
+        spec=make_teacher_spec(data),
         encoded=EncodedTable(
             np.concatenate([part.numeric for part in parts]),
             np.concatenate([part.categorical for part in parts]),
@@ -155,7 +155,7 @@ def _fit_all(
     fits: Sequence[Fit],
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> dict[str, list[Float32Array]]:
     """Return the answers of all fits of each teacher; one that diverges is left out."""
     plan = run.plan.teacher
@@ -168,7 +168,7 @@ def _fit_all(
         for name, teacher in teachers.items():
             step = _step_name(name, fit)
             note = f"{teacher.name} {number} of {len(fits)}"
-            on_fraction = phase.add_task(note, seconds[name])
+            on_fraction = phase.add_job(note, seconds[name])
             if step in checkpoint:
                 on_fraction(1.0)
                 continue
@@ -205,7 +205,7 @@ def _run_fit(
 ) -> None:
     """Run one fit and record its answers; it has no state, so it can be stopped at once."""
     on_fraction(0.0)
-    is_single = run.ranks.size == 1
+    is_single = run.process_group.size == 1
     on_step = checkpoint.save_if_due if is_single else do_nothing
     finished: dict[str, Float32Array] = {}
     try:
@@ -216,7 +216,7 @@ def _run_fit(
     except NonFiniteLossError:
         pass
     # those of the first process, so that all have equal bits on whatever machine they are
-    result, arrays = run.ranks.broadcast({"finished": bool(finished)}, finished)
+    result, arrays = run.process_group.broadcast({"finished": bool(finished)}, finished)
     checkpoint.record(step, result, arrays)
     on_fraction(1.0)
     if not is_single:
@@ -237,7 +237,7 @@ def _step_name(teacher: str, fit: Fit) -> str:
 def _read_answers(
     checkpoint: StepCheckpoint, step: str, name: str, rows: TeacherRows, fit: Fit
 ) -> Float32Array:
-    shape = (len(fit.answered), rows.task.outputs)
+    shape = (len(fit.answered), rows.spec.outputs)
     return read_floats(checkpoint.arrays(step), name, shape, dtype=np.float32)
 
 
@@ -251,7 +251,7 @@ def _combine(
     """Return the blended answers as arrays of a checkpoint, and the share of each teacher."""
     if not models:
         return {}, []
-    loss, n = rows.task.loss, len(rows.y)
+    loss, n = rows.spec.loss, len(rows.y)
     y = rows.target.scale_values(rows.y)
     weight: FloatArray | None = rows.weight
 
@@ -294,7 +294,7 @@ def _load(
             return None, ()
 
         def read(name: str) -> Float32Array:
-            shape = (end, data.task.outputs)
+            shape = (end, data.spec.outputs)
             array = read_floats(checkpoint.arrays(STEP), name, shape, dtype=np.float32)
             clipped: Float32Array = np.clip(array, low, high)
             return clipped

@@ -48,11 +48,11 @@ class Search(PolicySearch):
     """A search. Call `run()`, then read its policy, its history and its net.
 
     >>> from tabnas import Budget, SearchSpace
-    >>> from tabnas.nets import Inputs, Task
+    >>> from tabnas.nets import Inputs, NetworkSpec
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(400, 5)).astype(np.float32)
-    >>> task = Task(inputs=Inputs(numeric=5), loss="logistic")
-    >>> examples = Examples(task, numeric=x, target=x[:, 0] * x[:, 1] > 0)
+    >>> spec = NetworkSpec(inputs=Inputs(numeric=5), loss="logistic")
+    >>> examples = Examples(spec, numeric=x, target=x[:, 0] * x[:, 1] > 0)
     >>> space = SearchSpace.uniform(layers=2, widths=[2, 4, 8], inputs=5, outputs=1)
     >>> feasible = FeasibleSet(space, Budget(parameters=100))
     >>> search = Search(feasible, examples, examples, SearchSettings(epochs=4, batch_size=32))
@@ -74,7 +74,7 @@ class Search(PolicySearch):
             raise TabNASError("a search must have training rows, got none")
         net = SuperNet(
             feasible.space,
-            training.task,
+            training.spec,
             optimizer=settings.optimizer,
             seed=settings.seed,
             engine=engine,

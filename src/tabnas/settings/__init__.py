@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tabnas.settings._run_settings import RunSettings, TradeoffSettings
+from tabnas.settings._run_settings import RunSettings
 from tabnas.settings._setting import Panel, Setting, get_settings
+from tabnas.settings._tradeoff_settings import TradeoffSettings
 from tabnas.shares import Shares
 
 __all__ = [

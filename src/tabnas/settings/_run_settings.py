@@ -16,7 +16,7 @@ from tabnas.shares import Shares
 from tabnas.space import (
     COSTS,
     DEFAULT_DIMENSIONS,
-    MEASURED_COSTS,
+    LATENCY_COSTS,
     Budget,
     Bytes,
     Cost,
@@ -269,7 +269,7 @@ class RunSettings:
         self._check_teacher_columns()
 
     def _check_limits(self) -> None:
-        known = (*COSTS, *MEASURED_COSTS)
+        known = (*COSTS, *LATENCY_COSTS)
         if not self.limits:
             names = ", ".join(f"max_{name}" for name in known)
             raise TabNASError(f"a run must have at least one limit, got none: {names}")
@@ -277,7 +277,7 @@ class RunSettings:
             if name not in known:
                 raise TabNASError(f"there is no cost {name!r}; {did_you_mean(str(name), known)}")
         self.budget  # noqa: B018 - raises an error for impossible limits
-        latencies = {n: upper for n, upper in self.limits.items() if n in MEASURED_COSTS}
+        latencies = {n: upper for n, upper in self.limits.items() if n in LATENCY_COSTS}
         for name, upper in latencies.items():
             is_number = isinstance(upper, Real) and not isinstance(upper, bool)
             if not is_number or not 0 < upper < inf:
@@ -287,7 +287,7 @@ class RunSettings:
         if self.latency_table is not None and not latencies:
             raise TabNASError(
                 "a latency table needs a limit on latency, got none; set "
-                + " or ".join(f"max_{name}" for name in MEASURED_COSTS)
+                + " or ".join(f"max_{name}" for name in LATENCY_COSTS)
             )
 
     def _check_order(self) -> None:
@@ -353,7 +353,7 @@ class RunSettings:
     @property
     def budget(self) -> Budget:
         """The limits on costs that are computed, without those on latency."""
-        uppers = {n: upper for n, upper in self.limits.items() if n not in MEASURED_COSTS}
+        uppers = {n: upper for n, upper in self.limits.items() if n not in LATENCY_COSTS}
         return Budget(**uppers).at_precision(self.precisions[0])
 
     def budget_with(self, latencies: Mapping[str, Cost]) -> Budget:
@@ -374,20 +374,3 @@ class RunSettings:
         if Bytes.name in self.limits:
             return Precision.INT8, Precision.FLOAT32
         return (Precision.FLOAT32,)
-
-
-@dataclass(frozen=True)
-class TradeoffSettings:
-    """The limits of a trade-off, and the cost that they are on."""
-
-    cost: str
-    limits: tuple[Number, ...]
-
-    @classmethod
-    def from_dict(cls, values: Any) -> TradeoffSettings:
-        """Return the settings of the section `tradeoff` of a `config.toml`."""
-        return decode(cls, values, source="config.toml: tradeoff")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings, fit for TOML."""
-        return {"cost": self.cost, "limits": list(self.limits)}

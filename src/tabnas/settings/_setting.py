@@ -41,7 +41,7 @@ class Setting:
         return f"--{self.name.replace('_', '-')}"
 
     def check(self, value: Any) -> None:
-        """Raise an error if the field must not have this value; None means the default."""
+        """Raise an error if the field does not allow this value; None means the default."""
         if value is None and self.default is None:
             return
         if self.kind in ("integer", "bytes"):

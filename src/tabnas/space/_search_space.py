@@ -156,7 +156,7 @@ class SearchSpace:
 
     @property
     def has_optional_layers(self) -> bool:
-        """Whether a layer may be absent."""
+        """Whether a layer can be absent."""
         return ABSENT in self.widths[-1]
 
     @cached_property

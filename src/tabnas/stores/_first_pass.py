@@ -29,7 +29,7 @@ CountCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EncodingJob:
+class EncodingContext:
     """What both passes need to know."""
 
     sources: tuple[Source, ...]
@@ -45,7 +45,7 @@ class EncodingJob:
 
 
 def summarize_pieces(
-    job: EncodingJob, known: Sequence[Piece], count_chunk: CountCallback
+    context: EncodingContext, known: Sequence[Piece], count_chunk: CountCallback
 ) -> Iterator[tuple[tuple[Piece, ...], Summary]]:
     """Yield the pieces after the known ones, with the summary of their rows.
 
@@ -54,10 +54,10 @@ def summarize_pieces(
     interruption.
     """
     number, offset, row, first = _find_next_row(known)
-    summarizer = Summarizer(job)
+    summarizer = Summarizer(context)
     pieces: list[Piece] = []
     size = 0
-    for source in range(number, len(job.sources)):
+    for source in range(number, len(context.sources)):
         for piece in _read_pieces(summarizer, source, offset, row, first, count_chunk):
             first += piece.rows
             pieces.append(piece)
@@ -90,7 +90,7 @@ def _read_pieces(
     count_chunk: CountCallback,
 ) -> Iterator[Piece]:
     """Yield the pieces of a file from an offset on, each when all its rows are summarized."""
-    source = summarizer.job.sources[number]
+    source = summarizer.context.sources[number]
     rows, size = 0, 0
 
     def make_piece(stop: int | None) -> Piece:
@@ -98,7 +98,7 @@ def _read_pieces(
             source=number, start=offset, stop=stop, row=row, first=first, rows=rows, bytes=size
         )
 
-    for chunk in read_chunks(summarizer.job.layout.reader, source, start=offset):
+    for chunk in read_chunks(summarizer.context.layout.reader, source, start=offset):
         summarizer.add(source, chunk, row + rows, first + rows)
         rows += len(chunk.table)
         size += chunk.bytes
@@ -114,13 +114,13 @@ def _read_pieces(
 class Summarizer:
     """Summarizes rows, chunk by chunk."""
 
-    def __init__(self, job: EncodingJob) -> None:
-        self.job = job
+    def __init__(self, context: EncodingContext) -> None:
+        self.context = context
         self.reset()
 
     def reset(self) -> None:
         """Forget all rows."""
-        layout, memory = self.job.layout, self.job.settings.memory_shares
+        layout, memory = self.context.layout, self.context.settings.memory_shares
         kinds = layout.kinds
         counted = sum(kind in (None, Kind.CATEGORICAL) for kind in kinds.values())
         capacity = memory.counts // max(counted, 1)
@@ -143,14 +143,14 @@ class Summarizer:
     def add(self, source: Source, chunk: Chunk, row: int, first: int) -> None:
         """Add the next rows; `row` counts those of the file, `first` those of all files."""
         count = len(chunk.table)
-        column = chunk.table.column(self.job.layout.target)
-        parts = self.job.assign_parts(source, first, count)
-        labelled = ~is_missing(column, na_values=self.job.layout.na_values)
+        column = chunk.table.column(self.context.layout.target)
+        parts = self.context.assign_parts(source, first, count)
+        labelled = ~is_missing(column, na_values=self.context.layout.na_values)
         in_training = labelled & (parts == TRAIN)
         rows = np.nonzero(in_training)[0]
         with source.locate_errors(row):
             self._add_target(column, labelled, in_training)
-        keys = draw_sampling_keys(self.job.settings.seed, first, count)[rows]
+        keys = draw_sampling_keys(self.context.settings.seed, first, count)[rows]
         selected = self._sampler.select(keys)
         table = Table(chunk.table.arrow.filter(pa.array(in_training)))
         accumulators = {accumulator.name: accumulator for accumulator in self._accumulators}
@@ -168,8 +168,8 @@ class Summarizer:
         self._rows += count
 
     def _add_target(self, column: Any, labelled: BoolArray, in_training: BoolArray) -> None:
-        name, label_type = self.job.layout.target, self.job.layout.labels
-        number_format = self.job.layout.number_formats[name]
+        name, label_type = self.context.layout.target, self.context.layout.labels
+        number_format = self.context.layout.number_formats[name]
         stats: LabelStats | TargetStats
         if label_type is None:
             values = to_numbers(name, column, number_format)
@@ -186,7 +186,7 @@ class Summarizer:
         self._target = stats
 
     def summary(self) -> Summary:
-        """Return the summary of all rows, of which there must be some."""
+        """Return the summary of all rows, once some were added."""
         assert self._target is not None
         train, validation, test = self._parts.tolist()
         return Summary(

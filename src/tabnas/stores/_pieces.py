@@ -22,7 +22,7 @@ from tabnas.data.lowlevel import DecimalContext, is_missing
 from tabnas.decoding import Count, FiniteFloat
 from tabnas.errors import TabNASError
 from tabnas.stores._document import read_document, write_document
-from tabnas.stores._first_pass import CountCallback, EncodingJob
+from tabnas.stores._first_pass import CountCallback, EncodingContext
 from tabnas.stores._readers import Chunk, Piece, read_chunks
 from tabnas.stores._split import PARTS
 from tabnas.threads import stream_in_threads
@@ -76,7 +76,7 @@ def file_name(part: str, array: str) -> str:
 
 
 def write_piece(
-    job: EncodingJob,
+    context: EncodingContext,
     encoder: TableEncoder,
     target: Target,
     piece: Piece,
@@ -88,7 +88,7 @@ def write_piece(
     temporary.mkdir()
     try:
         start = monotonic()
-        written = _write_arrays(job, encoder, target, piece, temporary, count_chunk)
+        written = _write_arrays(context, encoder, target, piece, temporary, count_chunk)
         document = _PieceDocument(piece=piece, written=written, seconds=monotonic() - start)
         write_document(temporary, PIECE_DOCUMENT, document)
         os.replace(temporary, folder)
@@ -108,7 +108,7 @@ def read_piece(folder: Path, piece: Piece) -> tuple[WrittenPiece, float]:
 
 
 def _write_arrays(
-    job: EncodingJob,
+    context: EncodingContext,
     encoder: TableEncoder,
     target: Target,
     piece: Piece,
@@ -116,21 +116,21 @@ def _write_arrays(
     count_chunk: CountCallback,
 ) -> WrittenPiece:
     rows, seen = [0] * len(PARTS), 0
-    source = job.sources[piece.source]
+    source = context.sources[piece.source]
     with ExitStack() as stack:
         files = {
             (part, array): stack.enter_context(_DigestedFile(folder / file_name(part, array)))
             for part in PARTS
             for array in ARRAYS
         }
-        chunks = read_chunks(job.layout.reader, source, start=piece.start, stop=piece.stop)
+        chunks = read_chunks(context.layout.reader, source, start=piece.start, stop=piece.stop)
 
         def encode(numbered: tuple[int, Chunk]) -> tuple[Chunk, list[tuple[NDArray[Any], ...]]]:
             """Return the arrays of each part of the rows."""
             first, chunk = numbered
-            parts = job.assign_parts(source, piece.first + first, len(chunk.table))
+            parts = context.assign_parts(source, piece.first + first, len(chunk.table))
             with source.locate_errors(piece.row + first):
-                labelled, arrays = _encode_chunk(encoder, target, chunk, job.layout.na_values)
+                labelled, arrays = _encode_chunk(encoder, target, chunk, context.layout.na_values)
             parts = parts[labelled]
             selections = [parts == number for number in range(len(PARTS))]
             return chunk, [tuple(values[here] for values in arrays) for here in selections]

@@ -24,7 +24,7 @@ from tabnas.stores._checkpoint import (
     load_first_pass,
     remove_first_pass,
 )
-from tabnas.stores._first_pass import EncodingJob, summarize_pieces
+from tabnas.stores._first_pass import EncodingContext, summarize_pieces
 from tabnas.stores._fit import fit_encoder
 from tabnas.stores._head import read_head
 from tabnas.stores._layout import find_layout
@@ -90,7 +90,7 @@ def encode_store(
     sources = find_sources(*(tuple(map(Path, files)) for files in (paths, validation, test)))
     with _folder(Path(out)) as folder:
         head = read_head(sources, 2 * store_settings.memory_shares.chunk, store_settings.decimal)
-        job = EncodingJob(
+        context = EncodingContext(
             sources=sources,
             layout=find_layout(head, store_settings),
             settings=store_settings,
@@ -102,26 +102,26 @@ def encode_store(
             ),
         )
         del head
-        plan = _make_plan(job)
+        plan = _make_plan(context)
         check_plan(folder, plan)
         if not is_complete(folder):
-            _encode(job, plan, folder, on_progress)
+            _encode(context, plan, folder, on_progress)
         return open_store(folder)
 
 
-def _encode(job: EncodingJob, plan: Plan, out: Path, on_progress: ProgressCallback) -> None:
+def _encode(context: EncodingContext, plan: Plan, out: Path, on_progress: ProgressCallback) -> None:
     """Do what is left to do of a store."""
     _sweep(out)
     known = load_first_pass(out)
     folders = [out / PIECES / piece_name(number) for number in range(len(known.pieces))]
-    total = sum(source.size for source in job.sources)
+    total = sum(source.size for source in context.sources)
     meter = Meter("reading", total, on_progress)
     if not known.complete or not all(folder.exists() for folder in folders):
-        job = _copy_text(job, out, meter)
+        context = _copy_text(context, out, meter)
     seconds = {"reading": round(meter.seconds, 3)}
-    first_pass = _run_first_pass(job, known, out, Meter("fitting", total, on_progress))
+    first_pass = _run_first_pass(context, known, out, Meter("fitting", total, on_progress))
     assert first_pass.summary is not None
-    encoder, target = fit_encoder(job.layout, first_pass.summary, job.settings)
+    encoder, target = fit_encoder(context.layout, first_pass.summary, context.settings)
     meter = Meter("encoding", total, on_progress)
     (out / PIECES).mkdir(exist_ok=True)
     written = []
@@ -131,8 +131,8 @@ def _encode(job: EncodingJob, plan: Plan, out: Path, on_progress: ProgressCallba
         if folder.exists():
             meter.skip(piece.rows, piece.bytes)
         else:
-            job.sources[piece.source].check_unchanged()
-            write_piece(job, encoder, target, piece, folder, meter.add)
+            context.sources[piece.source].check_unchanged()
+            write_piece(context, encoder, target, piece, folder, meter.add)
         written_piece, piece_seconds = read_piece(folder, piece)
         written.append(written_piece)
         encoding_seconds += piece_seconds
@@ -145,10 +145,10 @@ def _encode(job: EncodingJob, plan: Plan, out: Path, on_progress: ProgressCallba
             encoder=encoder,
             target=target,
             settings=asdict(plan.settings),
-            shares=job.shares,
+            shares=context.shares,
             sources=plan.sources,
-            facts=_make_facts(first_pass.summary)
-            | {"seconds": seconds, "notes": [*job.layout.notes, *describe_labels(target)]},
+            metadata=_make_metadata(first_pass.summary)
+            | {"seconds": seconds, "notes": [*context.layout.notes, *describe_labels(target)]},
             digest=content_digest(encoder, target, written),
             pieces=tuple(written),
         )
@@ -156,17 +156,17 @@ def _encode(job: EncodingJob, plan: Plan, out: Path, on_progress: ProgressCallba
     remove_first_pass(out)
 
 
-def _copy_text(job: EncodingJob, out: Path, meter: Meter) -> EncodingJob:
+def _copy_text(context: EncodingContext, out: Path, meter: Meter) -> EncodingContext:
     """Copy text files to Arrow's format; others are read as they are."""
-    columns = job.layout.text_columns
+    columns = context.layout.text_columns
     if columns is None:
-        return job
-    chunk = job.settings.memory_shares.chunk
-    return replace(job, sources=copy_text_sources(job.sources, columns, chunk, out, meter))
+        return context
+    chunk = context.settings.memory_shares.chunk
+    return replace(context, sources=copy_text_sources(context.sources, columns, chunk, out, meter))
 
 
 def _run_first_pass(
-    job: EncodingJob, known: FirstPassState, out: Path, meter: Meter
+    context: EncodingContext, known: FirstPassState, out: Path, meter: Meter
 ) -> FirstPassState:
     """Run the first pass, or the rest of it."""
     for piece in known.pieces:
@@ -174,9 +174,9 @@ def _run_first_pass(
     if known.complete:
         return known
     before, pieces, summary = known.seconds, known.pieces, known.summary
-    for more, summary_of_more in summarize_pieces(job, pieces, meter.add):
+    for more, summary_of_more in summarize_pieces(context, pieces, meter.add):
         for piece in more:
-            job.sources[piece.source].check_unchanged()
+            context.sources[piece.source].check_unchanged()
         pieces = (*pieces, *more)
         summary = summary_of_more if summary is None else summary.merge(summary_of_more)
         FirstPassState(pieces=pieces, summary=summary, seconds=before + meter.seconds).save(out)
@@ -190,7 +190,7 @@ def _run_first_pass(
     return first_pass
 
 
-def _make_facts(summary: Summary) -> dict[str, Any]:
+def _make_metadata(summary: Summary) -> dict[str, Any]:
     """Return what the user should know about the encoding."""
     counted = {n: c.counts for n, c in summary.columns.items() if c.counts is not None}
     return {
@@ -201,12 +201,12 @@ def _make_facts(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _make_plan(job: EncodingJob) -> Plan:
+def _make_plan(context: EncodingContext) -> Plan:
     return Plan(
-        settings=job.settings,
-        sources=tuple(source.record for source in job.sources),
-        layout=job.layout.to_dict(),
-        shares=job.shares,
+        settings=context.settings,
+        sources=tuple(source.record for source in context.sources),
+        layout=context.layout.to_dict(),
+        shares=context.shares,
     )
 
 

@@ -94,7 +94,7 @@ class Source:
 def find_sources(
     paths: Sequence[Path], validation: Sequence[Path] = (), test: Sequence[Path] = ()
 ) -> tuple[Source, ...]:
-    """Return all files, those for validation and test last; none may be named twice."""
+    """Return all files, those for validation and test last; raise an error if one is repeated."""
     if not paths:
         raise TabNASError("a store must be made of at least one file, but none was named")
     sources = (

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import EncodedTable, LabelledRows, TableEncoder, Target, target_from_dict
+from tabnas.data import EncodedTable, LabelledArrays, TableEncoder, Target, target_from_dict
 from tabnas.decoding import FiniteFloat
 from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.stores._document import damaged_error, read_document, write_document
@@ -38,7 +38,7 @@ class Store:
     settings: dict[str, Any]
     shares: tuple[float, float]  # of validation and test, of the rows that were dealt out
     sources: tuple[SourceRecord, ...]
-    facts: dict[str, Any]
+    metadata: dict[str, Any]
     """How it was encoded: seconds, versions, notes, and by how much counts may be too low."""
     digest: str
     """Of all that can be read."""
@@ -54,7 +54,7 @@ class Store:
         """The size of all arrays on disk."""
         return sum(file.size for piece in self.pieces for file in piece.files.values())
 
-    def read(self, part: str, start: int, stop: int) -> LabelledRows:
+    def read(self, part: str, start: int, stop: int) -> LabelledArrays:
         """Return copies of the rows of a part from `start` to `stop`."""
         _check_part(part)
         if not 0 <= start <= stop <= self.rows[part]:
@@ -72,7 +72,7 @@ class Store:
         blocks: Sequence[int] | IntArray,
         block_rows: int,
         wanted: BoolArray | None = None,
-    ) -> LabelledRows:
+    ) -> LabelledArrays:
         """Return copies of several blocks, concatenated; block b begins at row b * block_rows.
 
         The last block of a part may be shorter. Blocks that are not `wanted` are not read: they are
@@ -138,11 +138,11 @@ class Store:
             (np.dtype(answer), 1),
         )
 
-    def _empty(self, rows: int) -> LabelledRows:
+    def _empty(self, rows: int) -> LabelledArrays:
         numeric, categorical, y = (np.zeros((rows, w), kind) for kind, w in self.shapes)
-        return LabelledRows(EncodedTable(numeric, categorical), y[:, 0])
+        return LabelledArrays(EncodedTable(numeric, categorical), y[:, 0])
 
-    def _fill(self, part: str, start: int, rows: LabelledRows) -> None:
+    def _fill(self, part: str, start: int, rows: LabelledArrays) -> None:
         """Read into arrays, from as many pieces as it takes."""
         begins = self._begins[part]
         piece = int(np.searchsorted(begins, start, side="right")) - 1
@@ -181,9 +181,9 @@ def _translate_piece_errors(name: str) -> Iterator[None]:
         ) from None
 
 
-def _slice(rows: LabelledRows, start: int, stop: int) -> LabelledRows:
+def _slice(rows: LabelledArrays, start: int, stop: int) -> LabelledArrays:
     encoded = EncodedTable(rows.encoded.numeric[start:stop], rows.encoded.categorical[start:stop])
-    return LabelledRows(encoded, rows.y[start:stop])
+    return LabelledArrays(encoded, rows.y[start:stop])
 
 
 def _check_part(part: str) -> str:
@@ -211,7 +211,7 @@ class _StoreDocument:
 
     digest: str
     encoder: dict[str, Any]
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # `Store.metadata`
     pieces: tuple[WrittenPiece, ...]
     settings: dict[str, Any]
     shares: tuple[FiniteFloat, FiniteFloat]
@@ -229,7 +229,7 @@ def save_store(store: Store) -> None:
     document = _StoreDocument(
         digest=store.digest,
         encoder=store.encoder.to_dict(),
-        facts=store.facts,
+        facts=store.metadata,
         pieces=store.pieces,
         settings=store.settings,
         shares=store.shares,
@@ -267,7 +267,7 @@ def open_store(path: str | Path) -> Store:
         settings=document.settings,
         shares=document.shares,
         sources=document.sources,
-        facts=document.facts,
+        metadata=document.facts,
         digest=document.digest,
         pieces=document.pieces,
     )

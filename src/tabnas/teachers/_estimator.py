@@ -121,7 +121,7 @@ class EstimatorTeacher:
         """
         fitted = self.estimator if self.is_frozen else self._fit(rows, train, seed)
         assert rows.row_numbers is not None
-        answers = np.empty((len(answered), rows.task.outputs), np.float32)
+        answers = np.empty((len(answered), rows.spec.outputs), np.float32)
         is_in_table = answered < len(rows.row_numbers)
         numbers = rows.row_numbers[answered[is_in_table]]
         features = self._take("X", self.features, numbers)
@@ -149,7 +149,7 @@ class EstimatorTeacher:
         with self._name_errors("predict_proba"):
             probabilities = np.asarray(fitted.predict_proba(features), np.float64)
         matched = self._match_classes(fitted, rows.target, probabilities, count)
-        return np.asarray(matched[:, -rows.task.outputs :], np.float32)
+        return np.asarray(matched[:, -rows.spec.outputs :], np.float32)
 
     def _fit(self, rows: TeacherRows, train: IntArray, seed: int) -> Any:
         """Return a clone that has learned from these rows."""

@@ -14,8 +14,8 @@ from tabnas.nets import (
     Cosine,
     EarlyStopping,
     Loss,
+    NetworkSpec,
     SuperNet,
-    Task,
     Trainer,
     TrainingSettings,
 )
@@ -57,25 +57,25 @@ class NetworkTeacher:
         """
         fitted, stopping = rows.split_for_stopping(train, seed)
         examples = rows.examples(fitted, with_target=True)
-        architecture = network_architecture(rows.task)
-        net = SuperNet.standalone(architecture, rows.task, optimizer=OPTIMIZER, seed=seed)
+        architecture = network_architecture(rows.spec)
+        net = SuperNet.standalone(architecture, rows.spec, optimizer=OPTIMIZER, seed=seed)
         settings = network_settings(len(fitted), seed)
         validation = rows.examples(stopping, with_target=True)
         Trainer(net, architecture, examples, settings, validation).run(on_step=on_step)
-        answers = np.empty((len(answered), rows.task.outputs), np.float32)
+        answers = np.empty((len(answered), rows.spec.outputs), np.float32)
         for start in range(0, len(answered), CHUNK_ROWS):
             part = slice(start, start + CHUNK_ROWS)
             logits = net.logits(architecture, rows.examples(answered[part]))
-            if rows.task.loss is Loss.SQUARED_ERROR:
+            if rows.spec.loss is Loss.SQUARED_ERROR:
                 answers[part] = logits
             else:  # of two classes, the second
-                answers[part] = decode_outputs(rows.target, logits)[:, -rows.task.outputs :]
+                answers[part] = decode_outputs(rows.target, logits)[:, -rows.spec.outputs :]
         return answers
 
 
-def network_architecture(task: Task) -> Architecture:
+def network_architecture(spec: NetworkSpec) -> Architecture:
     """Return the architecture of the teacher."""
-    return Architecture(WIDTHS, DIMENSION if task.inputs.embedded else 0)
+    return Architecture(WIDTHS, DIMENSION if spec.inputs.embedded else 0)
 
 
 def network_settings(rows: int, seed: int) -> TrainingSettings:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tabnas.data import EncodedTable, TableEncoder, Target
 from tabnas.model import make_examples
-from tabnas.nets import Examples, Task
+from tabnas.nets import Examples, NetworkSpec
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
@@ -27,7 +27,7 @@ class TeacherRows:
 
     encoder: TableEncoder
     target: Target
-    task: Task
+    spec: NetworkSpec
     encoded: EncodedTable  # of all rows
     y: NDArray[Any]  # of the rows with a target: class indices, or values in the target's units
     weight: FloatArray | None = None  # of the same rows, in training
@@ -42,9 +42,9 @@ class TeacherRows:
         """Return rows as examples of a network."""
         encoded = EncodedTable(self.encoded.numeric[rows], self.encoded.categorical[rows])
         if not with_target:
-            return make_examples(self.task, encoded)
+            return make_examples(self.spec, encoded)
         weight = None if self.weight is None else self.weight[rows]
-        return make_examples(self.task, encoded, self.target.scale_values(self.y[rows]), weight)
+        return make_examples(self.spec, encoded, self.target.scale_values(self.y[rows]), weight)
 
     def split_for_stopping(self, train: IntArray, seed: int) -> tuple[IntArray, IntArray]:
         """Return the rows of a fit to learn from, and others to stop early by."""

@@ -37,6 +37,6 @@ class Teacher(Protocol):
         """Fit the rows `train` and return answers to the rows `answered`, [rows, outputs].
 
         Answers are probabilities (of the second class, if there are two), or values as scaled for
-        training: what a network of the task would be trained towards. A teacher that is trained in
-        steps calls `on_step` before each; it raises an error to stop the training.
+        training: what a network would be trained towards. A teacher that is trained in steps calls
+        `on_step` before each; it raises an error to stop the training.
         """

@@ -21,7 +21,7 @@ MAX_TREES = 800
 
 
 def max_iterations(outputs: int) -> int:
-    """Return how many iterations of boosting a fit may take.
+    """Return the maximum number of boosting iterations of a fit.
 
     >>> max_iterations(1), max_iterations(7), max_iterations(26)
     (150, 114, 50)
@@ -65,11 +65,11 @@ class BoostedTreesTeacher:
             [matrix(answered)],
             validation=labelled(stopping),
             seed=seed,
-            max_iterations=max_iterations(rows.task.outputs),
+            max_iterations=max_iterations(rows.spec.outputs),
         )
         (answers,) = trees.predictions
         if not isinstance(rows.target, ClassTarget):
             answers = np.asarray(rows.target.scale_values(answers))[:, None]
-        elif rows.task.loss is Loss.LOGISTIC:
+        elif rows.spec.loss is Loss.LOGISTIC:
             answers = answers[:, 1:]
         return np.ascontiguousarray(answers, np.float32)

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError
 from tabnas.nets import (
     NUMERIC_EMBEDDING,
     SGD,
     Adam,
-    Embedding,
     EngineFactory,
     Examples,
-    Inputs,
     Loss,
     NonFiniteLossError,
     Optimizer,
-    Rows,
-    SuperNet,
-    Task,
-    mix_targets,
+    RowIndex,
     read_between_knots,
-    top_classes,
 )
-from tabnas.space import Architecture, SearchSpace
+from tabnas.space import Architecture
 from tabnas.testing._assertions import (
     assert_all_close,
     assert_close,
@@ -35,21 +27,14 @@ from tabnas.testing._assertions import (
     assert_raises,
     copy_arrays,
 )
-from tabnas.testing._reference_engine import ReferenceEngine
-
-ROWS = 30
-CANDIDATES = ((0, 3, 8, 20), (0, 5, 16), (0, 9))
-DIMENSIONS = (0, 1, 3)
-KNOTS = ((-1.0, -0.25, 0.0, 0.5, 2.0), (), (-0.5, 1.0))
-CHILDREN = tuple(
-    map(
-        Architecture.parse,
-        (
-            *("linear", "3", "20", "8-5", "8-16", "3-16-9", "20-16-9"),
-            *("d3-linear", "d1-3", "d3-20", "d1-8-5", "d3-8-16", "d1-20-16-9", "d3-20-16-9"),
-        ),
-    )
+from tabnas.testing._engine_examples import (
+    ROWS,
+    NetworkFactory,
+    make_examples,
+    make_soft_examples,
+    make_spec,
 )
+
 OPTIMIZERS = (
     SGD(),
     SGD(momentum=0.9, weight_decay=0.1),
@@ -57,46 +42,6 @@ OPTIMIZERS = (
     Adam(epsilon=1e-3),
     Adam(beta1=0.8, beta2=0.95, epsilon=1e-4, weight_decay=0.1),
 )
-
-
-@dataclass(frozen=True)
-class NetworkFactory:
-    """Builds networks with the engine to check, or with the reference engine."""
-
-    engine: str | EngineFactory
-    device: str
-    dimensions: tuple[int, ...] = DIMENSIONS  # of numeric embeddings; empty for a space without
-
-    @property
-    def children(self) -> tuple[Architecture, ...]:
-        """The children that the checks use; the last is the widest of the space."""
-        dimensions = self.dimensions or (0,)
-        return tuple(child for child in CHILDREN if child.dimension in dimensions)
-
-    def build(
-        self,
-        task: Task,
-        *,
-        optimizer: Optimizer | None = None,
-        workers: int = 1,
-        reference: bool = False,
-    ) -> SuperNet:
-        """Return a new network of the space that all checks share."""
-        embeddings = task.inputs.numeric_embeddings(self.dimensions) if self.dimensions else None
-        return SuperNet(
-            SearchSpace(
-                CANDIDATES,
-                inputs=task.inputs.width,
-                outputs=task.outputs,
-                numeric_embeddings=embeddings,
-            ),
-            task,
-            optimizer=optimizer,
-            workers=workers,
-            seed=1,
-            engine=ReferenceEngine if reference else self.engine,
-            device="cpu" if reference else self.device,
-        )
 
 
 def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
@@ -113,78 +58,28 @@ def check_engine(engine: str | EngineFactory, *, device: str = "cpu") -> None:
     check_isolation(networks)
     check_row_weights(networks)
     for loss in Loss:
-        check_outputs(networks, make_examples(make_task(loss)), f"the {loss} loss")
+        check_outputs(networks, make_examples(make_spec(loss)), f"the {loss} loss")
     for form, examples in make_soft_examples().items():
         check_outputs(networks, examples, f"the softmax loss of {form}")
     for optimizer in OPTIMIZERS:
         check_untouched_weights(networks, optimizer)
         check_non_finite_steps(networks, optimizer)
-        check_steps(networks, optimizer, make_examples(make_task(Loss.SOFTMAX)))
+        check_steps(networks, optimizer, make_examples(make_spec(Loss.SOFTMAX)))
     for examples in make_soft_examples().values():
         check_steps(networks, OPTIMIZERS[-1], examples)
     check_stretches(networks)
     check_states(networks)
     check_weight_buffers(networks)
     without_numeric_embeddings = replace(networks, dimensions=())
-    examples = make_examples(make_task(Loss.SOFTMAX))
+    examples = make_examples(make_spec(Loss.SOFTMAX))
     check_outputs(without_numeric_embeddings, examples, "the softmax loss")
     check_steps(without_numeric_embeddings, OPTIMIZERS[-1], examples)
 
 
-def make_task(loss: Loss) -> Task:
-    """Return a task with three numeric columns, two of which have knots, and two embeddings."""
-    tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
-    outputs = {Loss.LOGISTIC: 1, Loss.SOFTMAX: 5, Loss.SQUARED_ERROR: 2}[loss]
-    inputs = Inputs(numeric=len(KNOTS), embeddings=tables, knots=KNOTS)
-    return Task(inputs=inputs, loss=loss, outputs=outputs)
-
-
-def make_examples(task: Task, *, size: float = 1.0, weight: Any = None) -> Examples:
-    """Return random rows; regression targets are about as large as `size`.
-
-    Some values of columns with knots lie exactly on a knot, some outside of all.
-    """
-    rng = np.random.default_rng(0)
-    target: NDArray[Any] = rng.integers(max(2, task.outputs), size=ROWS)
-    if task.loss is Loss.SQUARED_ERROR:
-        target = size * rng.normal(size=(ROWS, task.outputs))
-    numeric = rng.normal(size=(ROWS, task.inputs.numeric))
-    for column in task.inputs.embedded:
-        knots = task.inputs.knots[column]
-        special = [knots[0] - 1.0, *knots, knots[-1] + 1.0]
-        numeric[: ROWS // 2, column] = rng.choice(special, size=ROWS // 2)
-    categories = [embedding.categories for embedding in task.inputs.embeddings]
-    return Examples(
-        task,
-        numeric=numeric,
-        categorical=rng.integers(categories, size=(ROWS, len(categories))),
-        target=target,
-        weight=rng.uniform(0.0, 2.0, ROWS) if weight is None else weight,
-    )
-
-
-def make_soft_examples() -> dict[str, Examples]:
-    """Return random rows whose targets are distributions over classes, by their form.
-
-    The first row is sure of its class. Some top classes are repeated in a row.
-    """
-    task, rng = make_task(Loss.SOFTMAX), np.random.default_rng(1)
-    hard, labels = make_examples(task), rng.integers(task.outputs, size=ROWS)
-    answers = rng.dirichlet(np.ones(task.outputs), ROWS)
-    answers[0] = np.eye(task.outputs)[labels[0]]
-    targets = {
-        "class probabilities": mix_targets(task, labels, answers, 0.7),
-        "three top classes": mix_targets(task, labels, top_classes(answers, 2), 0.7),
-        "one top class": top_classes(answers, 1),
-    }
-    inputs = {"numeric": hard.numeric, "categorical": hard.categorical, "weight": hard.weight}
-    return {form: Examples(task, target=target, **inputs) for form, target in targets.items()}
-
-
 def check_outputs(networks: NetworkFactory, examples: Examples, loss: str) -> None:
     """Check outputs, losses and gradients, and that computing them changes no state."""
-    task = examples.task
-    ours, theirs = networks.build(task), networks.build(task, reference=True)
+    spec = examples.spec
+    ours, theirs = networks.build(spec), networks.build(spec, reference=True)
     before = copy_arrays(ours.state_dict())
     for child in networks.children:
         for rows in (slice(None), slice(4, 5), np.array([7, 7, 3])):
@@ -202,9 +97,9 @@ def check_outputs(networks: NetworkFactory, examples: Examples, loss: str) -> No
 
 def check_steps(networks: NetworkFactory, optimizer: Optimizer, examples: Examples) -> None:
     """Check weights, moments and step counts after some steps."""
-    task = examples.task
-    ours, again = (networks.build(task, optimizer=optimizer, workers=3) for _ in range(2))
-    theirs = networks.build(task, optimizer=optimizer, workers=3, reference=True)
+    spec = examples.spec
+    ours, again = (networks.build(spec, optimizer=optimizer, workers=3) for _ in range(2))
+    theirs = networks.build(spec, optimizer=optimizer, workers=3, reference=True)
     rng = np.random.default_rng(0)
     for step in range(11):
         picked = rng.integers(len(networks.children), size=1 + step % 3)
@@ -228,13 +123,13 @@ def check_steps(networks: NetworkFactory, optimizer: Optimizer, examples: Exampl
 
 def check_stretches(networks: NetworkFactory) -> None:
     """Check that steps in one call are those of one call each, up to one that is not finite."""
-    task = make_task(Loss.SQUARED_ERROR)
-    examples, rng = make_examples(task), np.random.default_rng(0)
+    spec = make_spec(Loss.SQUARED_ERROR)
+    examples, rng = make_examples(spec), np.random.default_rng(0)
     target = np.array(examples.target)
     target[-1] = 1e25
-    bad = Examples(task, numeric=examples.numeric, categorical=examples.categorical, target=target)
-    together, single = (networks.build(task) for _ in range(2))
-    rows: list[Rows] = [
+    bad = Examples(spec, numeric=examples.numeric, categorical=examples.categorical, target=target)
+    together, single = (networks.build(spec) for _ in range(2))
+    rows: list[RowIndex] = [
         slice(3, 9),
         *(rng.integers(ROWS - 1, size=1 + i) for i in range(5)),
         slice(0, 7),
@@ -265,10 +160,10 @@ def check_untouched_weights(networks: NetworkFactory, optimizer: Optimizer) -> N
 
     It uses the weights of the child, the categories of its rows, and the knots around its values.
     """
-    task = make_task(Loss.SOFTMAX)
-    examples = make_examples(task)
-    net, rows = networks.build(task, optimizer=optimizer), np.array([0, 1])
-    read = read_between_knots(task.inputs, examples.numeric[rows]).any(axis=(0, 1))
+    spec = make_spec(Loss.SOFTMAX)
+    examples = make_examples(spec)
+    net, rows = networks.build(spec, optimizer=optimizer), np.array([0, 1])
+    read = read_between_knots(spec.inputs, examples.numeric[rows]).any(axis=(0, 1))
     assert not read.all()
     net.train_step(networks.children[-1], examples, slice(None), 0.01)  # moments above 0 everywhere
     for child in map(Architecture.parse, ("d3-20-16-9", "3-5", "d1-3-5")):
@@ -299,22 +194,22 @@ def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> No
 
     Large gradients that fit into float32 must be applied.
     """
-    task = make_task(Loss.SQUARED_ERROR)
+    spec = make_spec(Loss.SQUARED_ERROR)
     children, halves = (
         [Architecture((20,)), networks.children[-1]],
         [slice(0, ROWS // 2), slice(ROWS // 2, ROWS)],
     )
-    net = networks.build(task, optimizer=optimizer, workers=2)
-    net.train_step_workers(children, make_examples(task), halves, 0.01)
+    net = networks.build(spec, optimizer=optimizer, workers=2)
+    net.train_step_workers(children, make_examples(spec), halves, 0.01)
     before = copy_arrays(net.state_dict())
     for size in (1e25, 8e18):  # infinite squares; then gradients that are too large
-        bad = make_examples(task, size=size)
+        bad = make_examples(spec, size=size)
         for child in networks.children:
             assert_raises(NonFiniteLossError, net.train_step, child, bad, slice(0, ROWS), 0.01)
             assert_raises(TabNASError, net.gradients, child, bad)
         assert_raises(NonFiniteLossError, net.train_step_workers, children, bad, halves, 0.01)
     assert_identical(before, net.state_dict(), "a step that is not finite must move nothing")
-    large = make_examples(task, size=1e12)
+    large = make_examples(spec, size=1e12)
     net.train_step(Architecture((20,), dimension=3), large, slice(0, ROWS), 1e-9)
     finite = all(np.isfinite(array).all() for array in net.state_dict().values())
     assert finite, "a large gradient that float32 can hold must leave finite numbers"
@@ -322,10 +217,10 @@ def check_non_finite_steps(networks: NetworkFactory, optimizer: Optimizer) -> No
 
 def check_states(networks: NetworkFactory) -> None:
     """Check that a state is a copy, and that training continues the same after loading it."""
-    task = make_task(Loss.LOGISTIC)
-    examples = make_examples(task)
-    net, copy = networks.build(task), networks.build(task)
-    reference = networks.build(task, reference=True)
+    spec = make_spec(Loss.LOGISTIC)
+    examples = make_examples(spec)
+    net, copy = networks.build(spec), networks.build(spec)
+    reference = networks.build(spec, reference=True)
     net.train_step(networks.children[-1], examples, slice(0, 9), 0.01)
     saved = net.state_dict()
     expected = copy_arrays(saved)
@@ -348,9 +243,9 @@ def check_states(networks: NetworkFactory) -> None:
 
 def check_weight_buffers(networks: NetworkFactory) -> None:
     """Check that buffers hold all weights, element by element, and that loading changes no more."""
-    task = make_task(Loss.LOGISTIC)
-    examples = make_examples(task)
-    net = networks.build(task)
+    spec = make_spec(Loss.LOGISTIC)
+    examples = make_examples(spec)
+    net = networks.build(spec)
     earlier = [np.array(buffer) for buffer in net.weight_buffers()]
     weights = net.weights()
     net.train_step(networks.children[-1], examples, slice(0, 9), 0.01)
@@ -371,10 +266,10 @@ def check_weight_buffers(networks: NetworkFactory) -> None:
 
 def check_isolation(networks: NetworkFactory) -> None:
     """Check that weights of wider children, even NaN, do not affect a narrow child."""
-    task = make_task(Loss.SOFTMAX)
-    examples = make_examples(task)
+    spec = make_spec(Loss.SOFTMAX)
+    examples = make_examples(spec)
     for child in map(Architecture.parse, ("8-5", "d1-8-5")):
-        net = networks.build(task)
+        net = networks.build(spec)
         clean = net.logits(child, examples), net.gradients(child, examples)
         weights = {name: np.full_like(array, np.nan) for name, array in net.weights().items()}
         for name, inside in net.child_weights(child).items():
@@ -388,13 +283,13 @@ def check_isolation(networks: NetworkFactory) -> None:
 
 def check_row_weights(networks: NetworkFactory) -> None:
     """Check that only the ratios of row weights matter, and that the default weights are equal."""
-    task = make_task(Loss.LOGISTIC)
-    net, child = networks.build(task), Architecture((8, 5), dimension=1)
-    plain = make_examples(task, weight=np.ones(ROWS))
+    spec = make_spec(Loss.LOGISTIC)
+    net, child = networks.build(spec), Architecture((8, 5), dimension=1)
+    plain = make_examples(spec, weight=np.ones(ROWS))
     none = Examples(
-        task, numeric=plain.numeric, categorical=plain.categorical, target=plain.values[:, 0]
+        spec, numeric=plain.numeric, categorical=plain.categorical, target=plain.values[:, 0]
     )
-    for other in (none, *(make_examples(task, weight=np.full(ROWS, w)) for w in (1e-44, 3e38))):
+    for other in (none, *(make_examples(spec, weight=np.full(ROWS, w)) for w in (1e-44, 3e38))):
         assert_close(net.loss(child, other), net.loss(child, plain), "a loss with other weights")
         assert_all_close(
             net.gradients(child, other), net.gradients(child, plain), "gradients by weight"
@@ -403,9 +298,9 @@ def check_row_weights(networks: NetworkFactory) -> None:
 
 def check_invalid_rows(networks: NetworkFactory) -> None:
     """Check errors for row numbers out of range, no rows, and rows without weight."""
-    task = make_task(Loss.SOFTMAX)
-    net, child = networks.build(task), Architecture((8, 5), dimension=1)
-    examples, weightless = make_examples(task), make_examples(task, weight=np.zeros(ROWS))
+    spec = make_spec(Loss.SOFTMAX)
+    net, child = networks.build(spec), Architecture((8, 5), dimension=1)
+    examples, weightless = make_examples(spec), make_examples(spec, weight=np.zeros(ROWS))
     for rows in (np.array([ROWS]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
         assert_raises(TabNASError, net.train_step, child, examples, rows, 0.1)
         assert_raises(TabNASError, net.loss, child, examples, rows)

@@ -17,7 +17,7 @@ def forward(
 ) -> tuple[FloatArray, list[PlainLayer], FloatArray]:
     """Return the logits of some rows, the layers, and the input of the output layer."""
     numeric, categorical = examples.numeric[rows], examples.categorical[rows]
-    inputs = examples.task.inputs
+    inputs = examples.spec.inputs
     return plain_forward(weights, inputs, numeric, categorical, child.architecture.depth)
 
 
@@ -25,30 +25,30 @@ def class_probabilities(examples: Examples, rows: IntArray) -> FloatArray:
     """Return the target of some rows as the probabilities of all classes."""
     target = examples.target
     if isinstance(target, TopClasses):
-        one_hot = np.eye(examples.task.outputs)[target.classes[rows]]  # [rows, k, classes]
+        one_hot = np.eye(examples.spec.outputs)[target.classes[rows]]  # [rows, k, classes]
         probabilities = target.probabilities[rows].astype(np.float64)
         return np.asarray(np.einsum("rk,rkc->rc", probabilities, one_hot))
     if not len(examples.labels):
         return examples.values[rows].astype(np.float64)
-    return np.asarray(np.eye(examples.task.outputs)[examples.labels[rows, 0]])
+    return np.asarray(np.eye(examples.spec.outputs)[examples.labels[rows, 0]])
 
 
 def mean_loss(logits: FloatArray, examples: Examples, rows: IntArray) -> tuple[float, FloatArray]:
     """Return the weighted mean loss and its gradient with respect to the logits."""
-    task = examples.task
-    if task.loss is Loss.SOFTMAX:
+    spec = examples.spec
+    if spec.loss is Loss.SOFTMAX:
         log_p = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
         target = class_probabilities(examples, rows)
         losses = -(target * log_p).sum(axis=1)
         grad = target.sum(axis=1, keepdims=True) * np.exp(log_p) - target
     else:
         target = examples.values[rows].astype(np.float64)
-        if task.loss is Loss.LOGISTIC:
+        if spec.loss is Loss.LOGISTIC:
             losses = (np.logaddexp(0, logits) - target * logits)[:, 0]
             grad = np.exp(-np.logaddexp(0, -logits)) - target
         else:
             losses = np.square(logits - target).mean(axis=1)
-            grad = 2 * (logits - target) / task.outputs
+            grad = 2 * (logits - target) / spec.outputs
     weight = np.ones(len(rows))
     if len(examples.weight):
         weight = examples.weight[rows].astype(np.float64)
@@ -82,4 +82,4 @@ def compute_loss_and_gradients(
         grad = (grad - grad.mean(axis=1, keepdims=True) - normed * along) / deviation
         gradients |= {f"{name}.weight": x.T @ grad, f"{name}.bias": grad.sum(axis=0)}
         grad = grad @ weights[f"{name}.weight"].T
-    return loss, gradients, grad[:, examples.task.inputs.numeric :]
+    return loss, gradients, grad[:, examples.spec.inputs.numeric :]

@@ -23,7 +23,7 @@ from tabnas.nets import (
     Examples,
     Float32Array,
     Optimizer,
-    Rows,
+    RowIndex,
     State,
     SuperNetShape,
     read_between_knots,
@@ -71,7 +71,7 @@ class ReferenceEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rates: Sequence[float],
     ) -> list[float]:
         """Take one step after another; return their losses, up to the first that is not finite."""
@@ -88,7 +88,7 @@ class ReferenceEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rate: float,
     ) -> list[float]:
         """Make one step with the average gradient of several children, each on its own rows."""
@@ -131,7 +131,7 @@ class ReferenceEngine:
         dimensions = np.array(self._shape.table_dimensions)
         bins = np.zeros((len(dimensions), self._shape.knots), np.bool_)
         for child, batch in zip(children, batches, strict=True):
-            shares = read_between_knots(examples.task.inputs, examples.numeric[batch])
+            shares = read_between_knots(examples.spec.inputs, examples.numeric[batch])
             bins[dimensions <= child.architecture.dimension] |= shares.any(axis=(0, 1))
         steps = self._count_steps(NUMERIC_EMBEDDING, bins)
         row = np.searchsorted(dimensions, np.arange(dimensions[-1]), side="right")
@@ -200,22 +200,24 @@ class ReferenceEngine:
 
     # -- evaluation ------------------------------------------------------------------------------
 
-    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+    def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         """Return the weighted mean loss."""
         numbers = _row_numbers(examples, rows, weighted=True)
         logits, *_ = forward(self._child(child), child, examples, numbers)
         return _float32(mean_loss(logits, examples, numbers)[0])
 
-    def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
+    def losses(self, children: Sequence[Child], examples: Examples, rows: RowIndex) -> list[float]:
         """Return the loss of each child, all on the same rows."""
         return [self.loss(child, examples, rows) for child in children]
 
-    def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
+    def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Float32Array:
         """Return the logits, [rows, outputs]."""
         numbers = _row_numbers(examples, rows, weighted=False)
         return forward(self._child(child), child, examples, numbers)[0].astype(np.float32)
 
-    def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
+    def gradients(
+        self, child: Child, examples: Examples, rows: RowIndex
+    ) -> dict[str, Float32Array]:
         """Return the gradient of every array the child uses, in the child's shapes."""
         loss, found = self._compute_gradients(
             child, examples, _row_numbers(examples, rows, weighted=True)
@@ -245,7 +247,7 @@ class ReferenceEngine:
             unit += size[1]
         if dimension := child.architecture.dimension:
             grad = input_gradient[:, unit:].reshape(len(rows), dimension, -1)
-            shares = read_between_knots(examples.task.inputs, examples.numeric[rows])
+            shares = read_between_knots(examples.spec.inputs, examples.numeric[rows])
             found[NUMERIC_EMBEDDING] = np.einsum("rdc,rck->dk", grad, shares)
         return (_float32(loss) if squares < MAX_GRADIENT_NORM**2 else inf), found
 
@@ -280,7 +282,7 @@ def _float32(number: float) -> float:
         return float(np.float32(number))
 
 
-def _row_numbers(examples: Examples, rows: Rows, *, weighted: bool) -> IntArray:
+def _row_numbers(examples: Examples, rows: RowIndex, *, weighted: bool) -> IntArray:
     """Return the row numbers, after checking their range and, if `weighted`, their weights."""
     total = len(examples)
     numbers = np.arange(total)[rows] if isinstance(rows, slice) else rows

@@ -55,12 +55,12 @@ def test_json_is_the_only_output(table: Path, capsys: pytest.CaptureFixture[str]
     arguments = ["encode", "train.csv", "--target", "value", "--drop", "kind", "--out", "store"]
     assert run([*arguments, "--json"]) == 0
     out, err = said(capsys)
-    facts = json.loads(out)
+    printed = json.loads(out)
     assert err == ""
-    assert facts["task"] == "regression"
-    assert facts["digest"] == open_store("store").digest
-    assert facts["categories"] == {"colour": 3}
-    assert facts["rows_read"] == sum(facts["rows"].values()) == ROWS
+    assert printed["task"] == "regression"
+    assert printed["digest"] == open_store("store").digest
+    assert printed["categories"] == {"colour": 3}
+    assert printed["rows_read"] == sum(printed["rows"].values()) == ROWS
     assert run([*arguments, "--quiet"]) == 0  # which is there already
     assert said(capsys) == ("", "")
 

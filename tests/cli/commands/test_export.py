@@ -61,17 +61,17 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_int8_as_json(wide: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["export", str(wide / "test"), "m.onnx", "--int8", "--margin", "0.5"]
     assert run([*arguments, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["bytes"] == (here / "m.onnx").stat().st_size
-    assert facts["int8"]["rows"] == facts["parity"]["rows"] == 12
-    assert facts["int8"]["metric"] == "log_loss"
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["bytes"] == (here / "m.onnx").stat().st_size
+    assert printed["int8"]["rows"] == printed["parity"]["rows"] == 12
+    assert printed["int8"]["metric"] == "log_loss"
     assert run(arguments) == 0
     said = capsys.readouterr().out
     assert "in float32, on 12 rows" in said
     assert "was trained on these rows" not in said
-    assert facts["bytes"] < facts["int8"]["float32_bytes"]
-    assert facts["checked_on"] == "test rows of the run"
-    assert facts["caution"] is None
+    assert printed["bytes"] < printed["int8"]["float32_bytes"]
+    assert printed["checked_on"] == "test rows of the run"
+    assert printed["caution"] is None
 
 
 def test_a_score_on_training_rows_has_a_caution(
@@ -159,9 +159,9 @@ def test_a_run_on_a_store_is_checked_on_its_rows(
     assert f"on {rows} encoded test rows of the run's store and " in said
     assert "encoded rows check only the network" not in said  # there is nothing else in the file
     assert run(["export", str(stored / "run"), "m.onnx", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["parity"]["rows"] == rows
-    assert facts["checked_on"] == "encoded test rows of the run's store"
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["parity"]["rows"] == rows
+    assert printed["checked_on"] == "encoded test rows of the run's store"
 
 
 def test_c_files_are_not_checked_on_encoded_rows(
@@ -180,12 +180,12 @@ def test_int8_is_measured_on_the_rows_of_a_store(
     capsys.readouterr()
     asked = ["export", str(stored / "run"), "m.onnx", "--int8", "--margin", "0.5", "--json"]
     assert run(asked) == 0
-    facts = json.loads(capsys.readouterr().out)["int8"]
-    assert facts["rows"] == open_store(stored / "store").rows["test"]
-    assert facts["float32_bytes"] == (here / "exact.onnx").stat().st_size
+    printed = json.loads(capsys.readouterr().out)["int8"]
+    assert printed["rows"] == open_store(stored / "store").rows["test"]
+    assert printed["float32_bytes"] == (here / "exact.onnx").stat().st_size
     judged = load_result(stored / "run").scores["network"]["log_loss"].value
-    assert facts["float32_score"] == pytest.approx(judged, abs=1e-5)
-    assert facts["int8_score"] != facts["float32_score"]
+    assert printed["float32_score"] == pytest.approx(judged, abs=1e-5)
+    assert printed["int8_score"] != printed["float32_score"]
 
 
 def test_test_rows_of_a_tradeoff_on_a_store(stored: Path) -> None:

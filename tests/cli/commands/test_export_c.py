@@ -62,12 +62,12 @@ def test_a_run_as_c(
 def test_c_as_json(finished: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["export", str(finished / "classes"), "--c", "firmware", "--prefix", "parcel"]
     assert run([*arguments, "--json", "--check", str(finished / "good.csv")]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["header"] == "firmware/model.h"
-    assert facts["size"]["bytes"] <= facts["max_bytes"]
-    assert facts["weight_bytes"] == 4 * facts["parameters"]
-    assert facts["parity"]["rows"] == 60
-    assert facts["checked_on"] == "rows of good.csv"
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["header"] == "firmware/model.h"
+    assert printed["size"]["bytes"] <= printed["max_bytes"]
+    assert printed["weight_bytes"] == 4 * printed["parameters"]
+    assert printed["parity"]["rows"] == 60
+    assert printed["checked_on"] == "rows of good.csv"
     assert "typedef struct" in (here / "firmware" / "model.h").read_text()
     assert "} parcel_row;" in (here / "firmware" / "model.h").read_text()
 

@@ -291,15 +291,15 @@ def test_a_dry_run_writes_and_trains_nothing(
     assert captured.err == ""
     assert [path.name for path in here.iterdir()] == ["good.csv"]
     if form:
-        facts = json.loads(captured.out)
-        assert facts["rows"] == {"training": 36, "validation": 12, "test": 12}
-        assert 0 < facts["feasible"] < facts["architectures"]
-        assert set(facts["seconds"]) == {"search", "teacher", "candidates", "comparison"}
-        teacher = facts["teacher"]
+        printed = json.loads(captured.out)
+        assert printed["rows"] == {"training": 36, "validation": 12, "test": 12}
+        assert 0 < printed["feasible"] < printed["architectures"]
+        assert set(printed["seconds"]) == {"search", "teacher", "candidates", "comparison"}
+        teacher = printed["teacher"]
         assert teacher["folds"] == 5
         assert teacher["fits"] == 15 * len(teacher["models"])  # one for each fold and pair of folds
-        assert teacher["seconds"] == facts["seconds"]["teacher"] > 0
-        embeddings = facts["numeric_embeddings"]
+        assert teacher["seconds"] == printed["seconds"]["teacher"] > 0
+        embeddings = printed["numeric_embeddings"]
         assert embeddings["dimensions"][:3] == [0, 1, 2]
         assert 0 < 3 * embeddings["columns"] <= embeddings["knots"]
     else:
@@ -320,9 +320,9 @@ def test_a_dry_run_without_a_teacher(here: Path, capsys: pytest.CaptureFixture[s
     assert run(dry) == 0
     assert re.search(r"teacher +none", capsys.readouterr().out)
     assert run([*dry, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["teacher"] is None
-    assert facts["seconds"]["teacher"] == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["teacher"] is None
+    assert printed["seconds"]["teacher"] == 0
 
 
 @pytest.mark.parametrize(

@@ -107,9 +107,9 @@ def test_a_dry_run_shows_the_plan_and_writes_nothing(
     assert all(len(line) <= 80 for line in said.splitlines())
     assert "parameters <= 20, 60, 200; below, the plan of the loosest" in said
     assert run([*asked, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert facts["tradeoff"] == {"cost": "parameters", "limits": [20, 60, 200]}
-    assert facts["limits"] == {"parameters": 200}
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["tradeoff"] == {"cost": "parameters", "limits": [20, 60, 200]}
+    assert printed["limits"] == {"parameters": 200}
     assert [path.name for path in here.iterdir()] == ["good.csv"]
 
 
@@ -142,21 +142,21 @@ def test_markup_in_a_tradeoff_is_printed_as_text(
     done: Path, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = Path(shutil.copytree(done / "curve", here / "copy"))
-    facts = json.loads((copy / "tradeoff.json").read_text(encoding="utf-8"))
-    cost, evil = facts["cost"], MARKUP.format("cost")
-    for model in facts["models"]:
+    printed = json.loads((copy / "tradeoff.json").read_text(encoding="utf-8"))
+    cost, evil = printed["cost"], MARKUP.format("cost")
+    for model in printed["models"]:
         model["costs"][evil] = model["costs"][cost]
-    facts["cost"] = evil
-    facts["references"] = {MARKUP.format(k): v for k, v in facts["references"].items()}
-    (copy / "tradeoff.json").write_text(json.dumps(facts), encoding="utf-8")
+    printed["cost"] = evil
+    printed["references"] = {MARKUP.format(k): v for k, v in printed["references"].items()}
+    (copy / "tradeoff.json").write_text(json.dumps(printed), encoding="utf-8")
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert run(["watch", "copy", "--once"]) == 0
     said = capsys.readouterr().out
     assert "[blink]" in said
     assert not obeyed(said)
-    for model in facts["models"]:
+    for model in printed["models"]:
         model["architecture"] = MARKUP.format(model["architecture"])
-    (copy / "tradeoff.json").write_text(json.dumps(facts), encoding="utf-8")
+    (copy / "tradeoff.json").write_text(json.dumps(printed), encoding="utf-8")
     assert run(["watch", "copy", "--once"]) == 2  # it is no architecture
     assert not obeyed(capsys.readouterr().err)
 
@@ -242,8 +242,8 @@ def test_a_damaged_tradeoff_folder_is_refused(
     done: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     copy = shutil.copytree(done / "curve", here / "copy")
-    facts = to_builtins(load_tradeoff(copy))
-    (copy / "tradeoff.json").write_text(json.dumps(facts | {"format": 99}), encoding="utf-8")
+    printed = to_builtins(load_tradeoff(copy))
+    (copy / "tradeoff.json").write_text(json.dumps(printed | {"format": 99}), encoding="utf-8")
     assert "written by a newer tabnas" in run_refused(["report", "copy"], capsys)
     good = str(done / "good.csv")
     asked = ["tradeoff", good, *KIND, *LIMITS, "--out", "copy"]

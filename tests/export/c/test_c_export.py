@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tabnas import export_c
-from tabnas.data import ClassTarget, LabelledRows, NumberTarget, Table, TableEncoder
+from tabnas.data import ClassTarget, LabelledArrays, NumberTarget, Table, TableEncoder
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.export.c import _compiler, _export, _program
 from tabnas.export.c._compiler import find_compiler
@@ -261,7 +261,7 @@ def test_a_file_is_no_folder(model: Model, tmp_path: Path) -> None:
 
 def test_encoded_rows_are_not_compared(model: Model, tmp_path: Path) -> None:
     encoded = model.encoder.encode(make_table(20))
-    exported = export_c(model, tmp_path, check=LabelledRows(encoded, np.zeros(20)))
+    exported = export_c(model, tmp_path, check=LabelledArrays(encoded, np.zeros(20)))
     assert exported.parity is not None
     assert exported.parity.rows == 0
     assert exported.parity.probe_rows > 50

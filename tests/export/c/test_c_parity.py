@@ -152,7 +152,7 @@ def test_rounding_is_no_worse_than_the_models(widths: list[int], tmp_path: Path)
     rows = model.encoder.encode(table)
     weights = {name: array.astype(np.float64) for name, array in model.weights.items()}
     raw, _, _ = plain_forward(
-        weights, model.task.inputs, rows.numeric, rows.categorical, len(widths)
+        weights, model.spec.inputs, rows.numeric, rows.categorical, len(widths)
     )
     exact = raw[:, 0] * 250.0 + 1e6
     values, _ = compiled.predict(make_rows(model.encoder, program.fields, table))
@@ -188,7 +188,7 @@ def test_encoded_inputs_have_the_same_bits(scaling: str, tmp_path: Path) -> None
     np.testing.assert_allclose(found[:, :numeric], encoded.numeric, rtol=0, atol=2e-7)
     weights = {name: array.astype(np.float64) for name, array in model.weights.items()}
     _, layers, _ = plain_forward(
-        weights, model.task.inputs, encoded.numeric, encoded.categorical, 1
+        weights, model.spec.inputs, encoded.numeric, encoded.categorical, 1
     )
     np.testing.assert_allclose(found, layers[0].inputs, rtol=1e-6, atol=1e-6)
 

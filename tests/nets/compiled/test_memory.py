@@ -16,8 +16,8 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     SuperNet,
-    Task,
     TopClasses,
     top_classes,
 )
@@ -64,7 +64,7 @@ near_128 = st.sampled_from([1, 7, 8, 9, 120, 121, 127, 128, 129, 136, 137, 144, 
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
+def problems(draw: st.DrawFn) -> tuple[SearchSpace, NetworkSpec]:
     space = draw(spaces(max_layers=3, max_widths=3))
     candidates = space.widths
     if draw(st.booleans()):
@@ -90,7 +90,7 @@ def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
         outputs=outputs,
         numeric_embeddings=inputs.numeric_embeddings(table_dimensions),
     )
-    return space, Task(inputs=inputs, loss=loss, outputs=outputs)
+    return space, NetworkSpec(inputs=inputs, loss=loss, outputs=outputs)
 
 
 @given(
@@ -105,7 +105,7 @@ def problems(draw: st.DrawFn) -> tuple[SearchSpace, Task]:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_nothing_is_written_outside_the_buffers(
     monkeypatch: pytest.MonkeyPatch,
-    problem: tuple[SearchSpace, Task],
+    problem: tuple[SearchSpace, NetworkSpec],
     optimizer: Any,
     workers: int,
     batch: int,
@@ -116,12 +116,12 @@ def test_nothing_is_written_outside_the_buffers(
     monkeypatch.setattr(_engine, "WORK_PER_THREAD", 1)
     monkeypatch.setattr(_engine, "WORK_PER_POLL", 1e-9)  # waits for all helpers
     monkeypatch.setattr(_helper_threads, "MIN_CORE_SHARE", 0.0)  # also on a busy machine
-    space, task = problem
+    space, spec = problem
     rng = np.random.default_rng(seed)
-    examples = make_examples(task, rng, rows=60, soft=soft)
+    examples = make_examples(spec, rng, rows=60, soft=soft)
     guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
-    net = SuperNet(space, task, optimizer=optimizer, workers=workers)
+    net = SuperNet(space, spec, optimizer=optimizer, workers=workers)
     children = valid_choices(space)
     for _ in range(6):
         chosen = [children[k] for k in rng.integers(len(children), size=workers)]
@@ -137,20 +137,22 @@ def test_nothing_is_written_outside_the_buffers(
         assert guarded.is_intact()
 
 
-def make_examples(task: Task, rng: np.random.Generator, rows: int, soft: str = "") -> Examples:
+def make_examples(
+    spec: NetworkSpec, rng: np.random.Generator, rows: int, soft: str = ""
+) -> Examples:
     target: Any = {
         "logistic": rng.integers(2, size=rows),
-        "softmax": rng.integers(task.outputs, size=rows),
-        "squared_error": rng.normal(size=(rows, task.outputs)),
-    }[task.loss]
-    if soft and task.loss == "softmax":
-        answers = rng.dirichlet(np.ones(task.outputs), rows)
-        k = min(task.outputs, 7)
+        "softmax": rng.integers(spec.outputs, size=rows),
+        "squared_error": rng.normal(size=(rows, spec.outputs)),
+    }[spec.loss]
+    if soft and spec.loss == "softmax":
+        answers = rng.dirichlet(np.ones(spec.outputs), rows)
+        k = min(spec.outputs, 7)
         target = answers if soft == "probabilities" else top_classes(answers, k)
     return Examples(
-        task,
-        numeric=rng.normal(size=(rows, task.inputs.numeric)),
-        categorical=rng.integers(5, size=(rows, len(task.inputs.embeddings))),
+        spec,
+        numeric=rng.normal(size=(rows, spec.inputs.numeric)),
+        categorical=rng.integers(5, size=(rows, len(spec.inputs.embeddings))),
         target=target,
         weight=rng.random(rows) + 0.5,
     )
@@ -159,13 +161,13 @@ def make_examples(task: Task, rng: np.random.Generator, rows: int, soft: str = "
 @pytest.mark.parametrize("columns", [1, 6, 9])
 def test_one_row_of_a_strided_array(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     """NumPy calls such a row contiguous, but its stride is that of the original array."""
-    task = Task(inputs=Inputs(numeric=columns), loss="squared_error")
+    spec = NetworkSpec(inputs=Inputs(numeric=columns), loss="squared_error")
     table = np.random.default_rng(0).normal(size=(10, columns)).astype(np.float32)
     guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
-    net = SuperNet.standalone("4", task)
-    strided = Examples(task, numeric=table[::3][1:2], target=[0.5])
-    contiguous = Examples(task, numeric=table[3:4].copy(), target=[0.5])
+    net = SuperNet.standalone("4", spec)
+    strided = Examples(spec, numeric=table[::3][1:2], target=[0.5])
+    contiguous = Examples(spec, numeric=table[3:4].copy(), target=[0.5])
     rows = np.array([0])
     child = net.space.architecture([0])
     assert net.logits(child, strided, rows) == net.logits(child, contiguous, rows)
@@ -193,11 +195,13 @@ def test_strides_that_do_not_grow_with_the_width(
     widths: list[int],
     outputs: int,
 ) -> None:
-    task = Task(inputs=inputs, loss="logistic" if outputs == 1 else "softmax", outputs=outputs)
+    spec = NetworkSpec(
+        inputs=inputs, loss="logistic" if outputs == 1 else "softmax", outputs=outputs
+    )
     guarded = GuardedNumpy()
     monkeypatch.setattr(_engine, "np", guarded)
-    net = SuperNet(SearchSpace([widths], inputs=inputs.width, outputs=outputs), task)
-    examples = make_examples(task, np.random.default_rng(0), rows=512)
+    net = SuperNet(SearchSpace([widths], inputs=inputs.width, outputs=outputs), spec)
+    examples = make_examples(spec, np.random.default_rng(0), rows=512)
     child = Architecture.parse(architecture)
     net.train_step(child, examples, slice(0, 512), 0.01)
     net.loss(child, examples)
@@ -205,9 +209,9 @@ def test_strides_that_do_not_grow_with_the_width(
 
 
 def test_buffers_are_valid_after_a_failed_reservation(monkeypatch: pytest.MonkeyPatch) -> None:
-    task = Task(inputs=Inputs(numeric=3), loss="squared_error")
-    net = SuperNet.standalone("4", task)
-    examples = make_examples(task, np.random.default_rng(0), rows=60)
+    spec = NetworkSpec(inputs=Inputs(numeric=3), loss="squared_error")
+    net = SuperNet.standalone("4", spec)
+    examples = make_examples(spec, np.random.default_rng(0), rows=60)
 
     class NoMemory(GuardedNumpy):
         def zeros(self, shape: Any, dtype: Any = np.float64) -> np.ndarray:
@@ -227,17 +231,17 @@ def test_buffers_are_valid_after_a_failed_reservation(monkeypatch: pytest.Monkey
 
 def test_arrays_that_are_replaced_are_noticed() -> None:
     inputs = Inputs(embeddings=[Embedding(categories=5, dimension=2)])
-    task = Task(inputs=inputs, loss="softmax", outputs=3)
+    spec = NetworkSpec(inputs=inputs, loss="softmax", outputs=3)
     categories, labels = np.zeros((4, 1), np.int32), np.zeros(4, np.int32)
     top = TopClasses(np.zeros((4, 2), np.int32), np.full((4, 2), 0.5, np.float32))
-    net = SuperNet.standalone("4", task)
+    net = SuperNet.standalone("4", spec)
     child = net.space.architecture([0])
     for array, column, wrong, target in (
         (categories, 0, 1_000_000_000, labels),
         (labels.reshape(4, 1), 0, -7, labels),
         (top.classes, 1, 3, top),
     ):
-        examples = Examples(task, categorical=categories, target=target)
+        examples = Examples(spec, categorical=categories, target=target)
         array[:, column] = wrong
         with pytest.raises(TabNASError, match="have changed since they were checked"):
             net.train_step(child, examples, slice(0, 4), 0.01)

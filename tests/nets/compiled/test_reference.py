@@ -7,26 +7,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tabnas.nets import Embedding, Examples, Inputs, Loss, SuperNet, Task
+from tabnas.nets import Embedding, Examples, Inputs, Loss, NetworkSpec, SuperNet
 from tabnas.space import Architecture
 from tabnas.testing import ReferenceEngine
 
 
-def compute_with_both(task, architecture, examples):
+def compute_with_both(spec, architecture, examples):
     """Return losses and gradients of the compiled engine and of the reference."""
     return (
         (net.loss(architecture, examples), net.gradients(architecture, examples))
         for net in (
-            SuperNet.standalone(architecture, task, engine=engine)
+            SuperNet.standalone(architecture, spec, engine=engine)
             for engine in ("compiled", ReferenceEngine)
         )
     )
 
 
 @pytest.mark.parametrize("classes", [2, 10, 1000])
-def test_many_classes_agree_with_the_reference(make_task, make_examples, classes):
-    task = make_task("softmax", outputs=classes)
-    ours, theirs = compute_with_both(task, Architecture((24, 16)), make_examples(task, 17))
+def test_many_classes_agree_with_the_reference(make_spec, make_examples, classes):
+    spec = make_spec("softmax", outputs=classes)
+    ours, theirs = compute_with_both(spec, Architecture((24, 16)), make_examples(spec, 17))
     assert ours[0] == pytest.approx(theirs[0], rel=1e-5)
     for name, gradient in theirs[1].items():
         np.testing.assert_allclose(ours[1][name], gradient, rtol=2e-4, atol=2e-5, err_msg=name)
@@ -49,7 +49,7 @@ def test_any_small_network_agrees_with_the_reference(data):
         inputs = Inputs(numeric=inputs.numeric, embeddings=inputs.embeddings, knots=knots)
     dimension = data.draw(st.integers(0, 9)) if inputs.embedded else 0
     outputs = 1 if loss == "logistic" else data.draw(st.integers(2, 20))
-    task = Task(inputs=inputs, loss=loss, outputs=outputs)
+    spec = NetworkSpec(inputs=inputs, loss=loss, outputs=outputs)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     rows = data.draw(st.integers(1, 20))
     targets = {
@@ -58,12 +58,12 @@ def test_any_small_network_agrees_with_the_reference(data):
         "squared_error": rng.normal(size=(rows, outputs)),
     }
     examples = Examples(
-        task,
+        spec,
         numeric=rng.normal(size=(rows, inputs.numeric)),
         categorical=rng.integers(0, 3, (rows, len(dimensions))),
         target=targets[loss],
     )
-    ours, theirs = compute_with_both(task, Architecture(widths, dimension=dimension), examples)
+    ours, theirs = compute_with_both(spec, Architecture(widths, dimension=dimension), examples)
     assert ours[0] == pytest.approx(theirs[0], rel=1e-4, abs=1e-6)
     for name, gradient in theirs[1].items():
         # LayerNorm of one or two units is nearly constant, and its gradient is rounding error

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tabnas.errors import TabNASError
-from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, SuperNet, Task
+from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, NetworkSpec, SuperNet
 from tabnas.nets.compiled import _engine, _helper_threads
 from tabnas.nets.compiled._helper_threads import run_with_helpers
 from tabnas.nets.compiled._teams import ANNOUNCED, ARRIVED, CELL, FIRST_MEMBER, OVER, PATIENCE
@@ -26,7 +26,7 @@ from tabnas.threads import limit_threads
 from tests.nets.compiled.test_memory import make_examples, problems
 from tests.problems import valid_choices
 
-TASK = Task(
+SPEC = NetworkSpec(
     inputs=Inputs(numeric=3, embeddings=[Embedding(categories=5, dimension=2)]),
     loss="softmax",
     outputs=3,
@@ -61,17 +61,17 @@ def cells(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
 
 
 def make_rows(rows: int = 60) -> Examples:
-    return make_examples(TASK, np.random.default_rng(0), rows)
+    return make_examples(SPEC, np.random.default_rng(0), rows)
 
 
 def run(
-    problem: tuple[SearchSpace, Task], optimizer: Any, batch: int, seed: int, soft: str
+    problem: tuple[SearchSpace, NetworkSpec], optimizer: Any, batch: int, seed: int, soft: str
 ) -> dict[str, np.ndarray]:
     """Return the results of steps and evaluations of all kinds."""
-    space, task = problem
+    space, spec = problem
     rng = np.random.default_rng(seed)
-    examples = make_examples(task, rng, rows=60, soft=soft)
-    net = SuperNet(space, task, optimizer=optimizer, workers=3)
+    examples = make_examples(spec, rng, rows=60, soft=soft)
+    net = SuperNet(space, spec, optimizer=optimizer, workers=3)
     children, losses = valid_choices(space), []
     for _ in range(3):
         chosen = [children[k] for k in rng.integers(len(children), size=3)]
@@ -96,7 +96,7 @@ def run(
 @pytest.mark.usefixtures("always_helped")
 def test_the_bits_do_not_depend_on_the_number_of_threads(
     cells: list[np.ndarray],
-    problem: tuple[SearchSpace, Task],
+    problem: tuple[SearchSpace, NetworkSpec],
     optimizer: Any,
     batch: int,
     seed: int,
@@ -120,7 +120,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(
 
 @pytest.mark.usefixtures("always_helped")
 def test_helpers_are_reused_and_not_more_than_the_threads(cells: list[np.ndarray]) -> None:
-    net, examples = SuperNet.standalone(CHILD, TASK, workers=4), make_rows()
+    net, examples = SuperNet.standalone(CHILD, SPEC, workers=4), make_rows()
     quarters = [slice(15 * i, 15 * i + 15) for i in range(4)]
 
     def take_steps() -> None:
@@ -147,12 +147,12 @@ def test_small_networks_have_no_helpers(
     cells: list[np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_helper_threads, "_resting_until", 0.0)
-    net, examples = SuperNet.standalone("64-32", TASK), make_rows(1_100)
+    net, examples = SuperNet.standalone("64-32", SPEC), make_rows(1_100)
     with limit_threads(4):
         net.train_step(Architecture((64, 32)), examples, slice(0, 64), 0.01)
         net.loss(Architecture((64, 32)), examples)
         assert not cells
-        wide = SuperNet.standalone("1000-1000", TASK)
+        wide = SuperNet.standalone("1000-1000", SPEC)
         wide.train_step(Architecture((1_000, 1_000)), examples, slice(0, 64), 0.01)
         assert len(cells) == 1
 
@@ -160,7 +160,7 @@ def test_small_networks_have_no_helpers(
 @pytest.mark.usefixtures("always_helped")
 @pytest.mark.parametrize("row", [0, 55])
 def test_an_error_in_one_part_is_raised_and_helpers_can_be_used_again(row: int) -> None:
-    examples, net = make_rows(), SuperNet.standalone(CHILD, TASK, workers=2)
+    examples, net = make_rows(), SuperNet.standalone(CHILD, SPEC, workers=2)
     many = np.arange(1_200) % 60
     with limit_threads(4):
         before = net.state_dict()
@@ -189,9 +189,9 @@ def test_nobody_waits_for_a_helper_that_is_late(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(_helper_threads, "_idle", deque())
     monkeypatch.setattr(_helper_threads, "_resting_until", 0.0)
     busy, examples = threading.Event(), make_rows()
-    late, alone = (SuperNet.standalone(CHILD, TASK) for _ in range(2))
+    late, alone = (SuperNet.standalone(CHILD, SPEC) for _ in range(2))
     helper = _helper_threads._take_helper()
-    helper.jobs.put(busy.wait)
+    helper.calls.put(busy.wait)
     _helper_threads._idle.append(helper)
     with limit_threads(2):
         loss = late.train_step(CHILD, examples, slice(0, 60), 0.01)
@@ -219,7 +219,7 @@ def test_an_interrupt_dismisses_the_helpers(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(_helper_threads, "MIN_CORE_SHARE", 0.0)
     finished: list[int] = []
 
-    def job(helper: int, cells: np.ndarray) -> int:
+    def call(helper: int, cells: np.ndarray) -> int:
         if helper == 0:
             raise KeyboardInterrupt
         while cells[ANNOUNCED * CELL] != OVER:
@@ -229,7 +229,7 @@ def test_an_interrupt_dismisses_the_helpers(monkeypatch: pytest.MonkeyPatch) -> 
 
     with limit_threads(3):
         with pytest.raises(KeyboardInterrupt):
-            run_with_helpers(job, 2, patience=0)
+            run_with_helpers(call, 2, patience=0)
         end = time.monotonic() + 10.0
         while len(finished) < 2 and time.monotonic() < end:
             time.sleep(0.001)
@@ -239,7 +239,7 @@ def test_an_interrupt_dismisses_the_helpers(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.usefixtures("always_helped")
 def test_helpers_do_not_keep_a_network_alive() -> None:
-    net = SuperNet.standalone(CHILD, TASK)
+    net = SuperNet.standalone(CHILD, SPEC)
     with limit_threads(2):
         net.train_step(CHILD, make_rows(), slice(0, 60), 0.01)
     engine = weakref.ref(net._engine)
@@ -253,7 +253,7 @@ def test_helpers_do_not_keep_a_network_alive() -> None:
 
 @pytest.mark.usefixtures("always_helped")
 def test_a_forked_process_has_helpers_of_its_own() -> None:
-    net, examples = SuperNet.standalone(CHILD, TASK), make_rows()
+    net, examples = SuperNet.standalone(CHILD, SPEC), make_rows()
     with limit_threads(2):
         net.train_step(CHILD, examples, slice(0, 60), 0.01)
         read, write = os.pipe()

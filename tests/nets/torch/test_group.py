@@ -15,9 +15,9 @@ from tabnas.nets import (
     Embedding,
     Examples,
     Inputs,
+    NetworkSpec,
     NonFiniteLossError,
     SuperNet,
-    Task,
     Trainer,
     TrainingSettings,
     mix_targets,
@@ -29,7 +29,7 @@ from tests.ranks import run_in_ranks
 pytest.importorskip("torch")
 ROUNDING = {"rtol": 2e-4, "atol": 2e-5}
 NAMES = ("20-16-9", "3", "d3-8-5", "d1-3-16-9", "d3-20", "8-16")
-TASK = Task(
+SPEC = NetworkSpec(
     inputs=Inputs(
         numeric=3,
         embeddings=[Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)],
@@ -40,9 +40,9 @@ TASK = Task(
 )
 SPACE = SearchSpace(
     [[3, 8, 20], [0, 5, 16], [0, 9]],
-    inputs=TASK.inputs.width,
+    inputs=SPEC.inputs.width,
     outputs=5,
-    numeric_embeddings=TASK.inputs.numeric_embeddings([0, 1, 3]),
+    numeric_embeddings=SPEC.inputs.numeric_embeddings([0, 1, 3]),
 )
 OPTIMIZERS = {"adam": Adam(epsilon=1e-4, weight_decay=0.1), "momentum": SGD(momentum=0.9)}
 
@@ -63,10 +63,10 @@ def make_examples(rows: int = 40, *, huge: int | None = None, soft: str = "") ->
     targets = {
         "": labels,
         "probabilities": answers,
-        "top classes": mix_targets(TASK, labels, top_classes(answers, 2), 0.7),
+        "top classes": mix_targets(SPEC, labels, top_classes(answers, 2), 0.7),
     }
     return Examples(
-        TASK,
+        SPEC,
         numeric=numeric,
         categorical=categorical,
         target=targets[soft],
@@ -79,7 +79,7 @@ def train(
 ) -> tuple[list[float], dict[str, np.ndarray]]:
     """Return losses and state of a network after steps of several children and of one."""
     net = SuperNet(
-        SPACE, TASK, optimizer=OPTIMIZERS[optimizer], engine=engine, workers=workers, seed=3
+        SPACE, SPEC, optimizer=OPTIMIZERS[optimizer], engine=engine, workers=workers, seed=3
     )
     examples, rng, losses = make_examples(soft=soft), np.random.default_rng(1), []
     for _ in range(5):
@@ -124,7 +124,7 @@ def train_with_averaging(
     states: list[dict[str, np.ndarray]] = []
 
     def make_trainer() -> Trainer:
-        net = SuperNet.standalone(child, TASK, engine=engine, seed=3)
+        net = SuperNet.standalone(child, SPEC, engine=engine, seed=3)
         return Trainer(net, child, make_examples(), settings, make_examples(31))
 
     trainer = make_trainer()
@@ -152,7 +152,7 @@ def test_ranks_average_the_same_weights_as_the_compiled_engine(tmp_path: Path) -
 
 
 def overflow_in_rank(rank: int) -> list[object]:
-    net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2, seed=3)
+    net = SuperNet(SPACE, SPEC, engine="torch.distributed", workers=2, seed=3)
     examples, before = make_examples(huge=39), net.state_dict()
     children = [Architecture((3,)), Architecture((20, 16))]
     rows = [np.arange(10, 20), np.array([20, 39])]  # on rank 1 only
@@ -177,7 +177,7 @@ def test_an_overflow_on_one_rank_changes_no_weights_on_any(tmp_path: Path) -> No
 
 
 def call_with_zero_weight(rank: int) -> str:
-    net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2)
+    net = SuperNet(SPACE, SPEC, engine="torch.distributed", workers=2)
     batches = [np.arange(10, 20), np.arange(0, 5)]  # the second, on rank 1, has weight zero
     try:
         net.train_step_workers([[0, 0, 0, 0]] * 2, make_examples(), batches, 0.01)
@@ -194,7 +194,7 @@ def test_an_error_on_one_rank_is_raised_on_all(tmp_path: Path) -> None:
 
 
 def call_differently(rank: int, difference: str) -> None:
-    net = SuperNet(SPACE, TASK, engine="torch.distributed", workers=2)
+    net = SuperNet(SPACE, SPEC, engine="torch.distributed", workers=2)
     children = [Architecture((3,)), Architecture((20,) if rank and difference == "child" else (3,))]
     rows = [np.arange(10, 20), np.arange(20, 31 if rank and difference == "rows" else 30)]
     if rank and difference == "verb":
@@ -211,7 +211,7 @@ def test_ranks_with_different_calls_are_stopped(difference: str, tmp_path: Path)
 
 
 def end_early(rank: int) -> None:
-    net = SuperNet(SPACE, TASK, engine="torch.distributed")
+    net = SuperNet(SPACE, SPEC, engine="torch.distributed")
     if rank == 0:
         net.train_step([0, 0, 0, 0], make_examples(), np.arange(10, 20), 0.01)
 
@@ -223,4 +223,4 @@ def test_the_end_of_a_rank_is_noticed(tmp_path: Path) -> None:
 
 def test_the_engine_needs_a_group() -> None:
     with pytest.raises(TabNASError, match=r"requires a process group.*engine='torch'"):
-        SuperNet(SPACE, TASK, engine="torch.distributed")
+        SuperNet(SPACE, SPEC, engine="torch.distributed")

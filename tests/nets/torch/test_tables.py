@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, Optimizer, SuperNet, Task
+from tabnas.nets import SGD, Adam, Embedding, Examples, Inputs, NetworkSpec, Optimizer, SuperNet
 from tabnas.space import Architecture
 
 torch = pytest.importorskip("torch")
@@ -16,15 +16,15 @@ ROWS = 64
 def measure_allocations(categories: int, optimizer: Optimizer) -> list[int]:
     """Return the sizes of all allocations of a step."""
     inputs = Inputs(numeric=2, embeddings=[Embedding(categories=categories, dimension=4)])
-    task = Task(inputs=inputs, loss="logistic")
+    spec = NetworkSpec(inputs=inputs, loss="logistic")
     rng = np.random.default_rng(0)
     examples = Examples(
-        task,
+        spec,
         numeric=rng.normal(size=(ROWS, 2)),
         categorical=rng.permutation(ROWS)[:, None] * (categories // ROWS),
         target=rng.integers(0, 2, ROWS),
     )
-    net = SuperNet.standalone(CHILD, task, engine="torch", optimizer=optimizer)
+    net = SuperNet.standalone(CHILD, spec, engine="torch", optimizer=optimizer)
     net.train_step(CHILD, examples, slice(None), 0.01)
     with torch.profiler.profile(profile_memory=True) as profile:
         net.train_step(CHILD, examples, slice(None), 0.01)

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import Examples, Inputs, Task
+from tabnas.nets import Examples, Inputs, NetworkSpec
 from tabnas.paper._tables import prepare_table
 from tabnas.paper.experiments.common import TracedSearch, describe_end, find_most_likely
 from tabnas.policy import Adam
@@ -75,8 +75,8 @@ def test_changes_make_another_space() -> None:
 @pytest.fixture
 def examples() -> Examples:
     x = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
-    task = Task(inputs=Inputs(numeric=4), loss="logistic")
-    return Examples(task, numeric=x, target=x[:, 0] * x[:, 1] > 0)
+    spec = NetworkSpec(inputs=Inputs(numeric=4), loss="logistic")
+    return Examples(spec, numeric=x, target=x[:, 0] * x[:, 1] > 0)
 
 
 @pytest.fixture

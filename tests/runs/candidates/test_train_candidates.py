@@ -11,9 +11,9 @@ import pytest
 from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs._job_pool import JobPool
+from tabnas.runs.candidates._candidate import Candidate, Trial
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
-from tabnas.runs.candidates._training import Candidate, Trial
 from tabnas.space import Architecture, Precision
 from tests.runs.helpers import make_table
 
@@ -43,7 +43,7 @@ class FakeTraining:
 
     def __init__(self, outcome: Candidate) -> None:
         self.outcome = outcome
-        self.parts = (self,)
+        self.trainings = (self,)
 
     def run(self, on_progress: object, on_step: object) -> Candidate:
         return self.outcome
@@ -76,7 +76,7 @@ def test_the_best_keeps_its_weights(
     checkpoint = RunCheckpoint()
     architectures = [one.architecture for one in outcomes]
     candidates = train_candidates(
-        run, architectures, lambda progress: None, checkpoint, TaskPool(checkpoint)
+        run, architectures, lambda progress: None, checkpoint, JobPool(checkpoint)
     )
     assert [one.loss for one in candidates] == losses
     ranking, notes = rank_candidates(run, candidates)
@@ -89,7 +89,7 @@ def test_the_best_keeps_its_weights(
     assert [k for k, has in enumerate(has_weights) if has] == [best]
     # a resumed run gives the same
     again = train_candidates(
-        run, architectures, lambda progress: None, checkpoint, TaskPool(checkpoint)
+        run, architectures, lambda progress: None, checkpoint, JobPool(checkpoint)
     )
     assert [one.loss for one in again] == losses
     assert [k for k, one in enumerate(again) if one.weights is not None] == [best]
@@ -140,7 +140,7 @@ def test_with_a_teacher_the_best_architecture_learns_every_lesson(
 
     def run_step() -> list[Candidate]:
         return train_candidates(
-            taught, architectures, lambda progress: None, checkpoint, TaskPool(checkpoint)
+            taught, architectures, lambda progress: None, checkpoint, JobPool(checkpoint)
         )
 
     candidates = run_step()

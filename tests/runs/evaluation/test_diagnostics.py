@@ -113,7 +113,7 @@ def test_importance_uses_the_weights_of_the_rows(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr("tabnas.runs.evaluation._diagnostics.permutation_importance", record_loss)
     linear = Architecture(())
-    net = SuperNet.standalone(linear, prepared.task)
+    net = SuperNet.standalone(linear, prepared.spec)
     diagnose(net, linear, prepared, run.plan, run.metric, 0)
     prediction = prepared.target_prediction(net.logits(linear, test.examples))
     expected = primary_loss(run.metric, prepared.target, test.y, prediction, test.weight)

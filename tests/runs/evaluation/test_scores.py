@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from tabnas.data import Table
 from tabnas.model import TreeInputs, TreeRows, fit_boosted_trees, score, trivial_prediction
 from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, split_rows
-from tabnas.runs.candidates._training import Candidate, Trial
+from tabnas.runs.candidates._candidate import Candidate, Trial
 from tabnas.runs.evaluation._scores import score_references, score_test_rows
 from tabnas.space import Architecture
 from tests.runs.helpers import make_table
@@ -104,10 +104,10 @@ def test_the_score_of_the_network_is_weighted() -> None:
     assert test is not None
     linear = Architecture(())
     chosen = Candidate.diverged(Trial(linear))
-    width = run.data.task.inputs.width
+    width = run.data.spec.inputs.width
     tables = {
         f"embedding.{k}": np.ones((one.categories, one.dimension), np.float32)
-        for k, one in enumerate(run.data.task.inputs.embeddings)
+        for k, one in enumerate(run.data.spec.inputs.embeddings)
     }
     head = {
         "head.0.weight": np.full((width, 1), 0.3, np.float32),

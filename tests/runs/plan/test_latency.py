@@ -25,7 +25,7 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs.plan._latency import EMBEDDED_NETWORKS, REFERENCE_NETWORKS, REPEATS
-from tabnas.space import MEASURED_COSTS, Architecture
+from tabnas.space import LATENCY_COSTS, Architecture
 from tests.latency.conftest import EMBEDDINGS, TERMS, make_latency_table
 from tests.runs.helpers import (
     LATENCY_LIMITS,
@@ -83,7 +83,7 @@ def test_the_overhead_is_measured_with_files_of_the_table(table_file: str) -> No
     plan = make_run(FakeMachine(), table_file, limits).plan
     assert plan.latency is not None
     for name, cost in plan.latency.costs.items():
-        rows = MEASURED_COSTS[name]
+        rows = LATENCY_COSTS[name]
         assert cost.overhead_us == pytest.approx(OVERHEAD[rows])
         assert cost.terms == TERMS[rows]
     assert plan.feasible.method == "chain"
@@ -166,8 +166,8 @@ def test_the_returned_model_was_measured_and_keeps_the_limit(table_file: str) ->
     finished = make_run(machine, table_file).execute()
     calls = {architecture for architecture, _ in machine.calls}
     assert {str(one.architecture) for one in finished.candidates} <= calls
-    assert finished.measured_us == {"latency_us": pytest.approx(true_us(machine, finished))}
-    assert finished.measured_us["latency_us"] <= LATENCY_LIMITS["latency_us"]
+    assert finished.latencies_us == {"latency_us": pytest.approx(true_us(machine, finished))}
+    assert finished.latencies_us["latency_us"] <= LATENCY_LIMITS["latency_us"]
     result = build_run_result(finished)
     assert result.costs["latency_us"].limit == 35
     assert result.costs["latency_us"].value == pytest.approx(true_us(machine, finished), rel=0.01)
@@ -186,7 +186,7 @@ def test_a_wrong_table_is_corrected_until_the_limit_is_kept(table_file: str, fac
     machine = FakeMachine(slower_in_layers(factor))
     finished = make_run(machine, table_file, {"latency_us": 35.0}).execute()
     assert true_us(machine, finished) <= 35
-    assert finished.measured_us == {"latency_us": pytest.approx(true_us(machine, finished))}
+    assert finished.latencies_us == {"latency_us": pytest.approx(true_us(machine, finished))}
     assert any("took longer than the limit when measured" in note for note in finished.notes)
 
 
@@ -196,7 +196,7 @@ def test_one_noisy_measurement_drops_no_candidate(table_file: str) -> None:
     run = make_run(FakeMachine(), table_file)
     object.__setattr__(run.plan.latency, "measure", machine)
     finished = run.execute()
-    assert finished.measured_us["latency_us"] <= 35
+    assert finished.latencies_us["latency_us"] <= 35
     assert not finished.notes
 
 
@@ -218,7 +218,7 @@ def test_a_model_over_the_limit_is_replaced_by_the_next_candidate(
     second = make_run(machine, table_file, rows=rows, refit=refit).execute()
     assert second.model.architecture == first.candidates[1].architecture
     assert second.chosen.architecture == second.model.architecture
-    assert second.measured_us["latency_us"] <= 35
+    assert second.latencies_us["latency_us"] <= 35
     assert any(f"{first.model.architecture} was left out" in note for note in second.notes)
     assert build_run_result(second).architecture == second.model.architecture
 
@@ -232,7 +232,7 @@ def test_a_run_without_candidates_left_can_be_resumed(table_file: str, tmp_path:
         run.execute(checkpoint=checkpoint)
     machine.slow = ()  # the machine is less busy now
     again = run.execute(checkpoint=RunCheckpoint(tmp_path / "run", identity=run.identity()))
-    assert again.measured_us["latency_us"] <= 35
+    assert again.latencies_us["latency_us"] <= 35
 
 
 # -- resuming --------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def test_a_finished_model_is_not_measured_again(table_file: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("architecture", "measured_us"),
+    ("architecture", "latencies_us"),
     [
         ("999", {"latency_us": 1.0}),
         (CHOSEN, {"latency_us": "1"}),
@@ -284,13 +284,13 @@ def test_a_finished_model_is_not_measured_again(table_file: str, tmp_path: Path)
     ],
 )
 def test_a_checkpoint_with_forged_latencies_is_refused(
-    table_file: str, tmp_path: Path, architecture: str, measured_us: object
+    table_file: str, tmp_path: Path, architecture: str, latencies_us: object
 ) -> None:
     run = make_run(FakeMachine(), table_file)
     checkpoint = RunCheckpoint(tmp_path, identity=run.identity())
     finished = run.execute(checkpoint=checkpoint)
     options = str(finished.model.architecture) if architecture == CHOSEN else architecture
-    checkpoint.record("latency", {options: measured_us})
+    checkpoint.record("latency", {options: latencies_us})
     checkpoint.save()
     with pytest.raises(TabNASError, match="the checkpoint must be one"):
         run.execute(checkpoint=RunCheckpoint(tmp_path, identity=run.identity()))
@@ -331,7 +331,7 @@ def test_measurements_hold_on_every_machine(table_file: str, tmp_path: Path) -> 
         checkpoint=RunCheckpoint(tmp_path, identity=run.identity())
     )
     assert str(again.model.architecture) == second
-    assert again.measured_us["latency_us"] <= 35
+    assert again.latencies_us["latency_us"] <= 35
     assert any(f"{best} was left out" in note for note in again.notes)
     assert not any("was not measured" in note for note in again.notes)
 
@@ -391,7 +391,7 @@ def test_a_table_of_another_machine_predicts_and_leaves_a_note(tmp_path: Path) -
     machine = FakeMachine()
     finished = make_run(machine, str(path), {"latency_us": 60}).execute()
     assert machine.calls == []
-    assert finished.measured_us == {}
+    assert finished.latencies_us == {}
     (note,) = (note for note in finished.notes if "was not measured" in note)
     assert "a processor, a system, onnxruntime 1.0, one thread, measured 2025-12-31" in note
     # 8 for the call, 1 for the answer; 2 numbers and a house make 10 + 3 * 2; a colour; a day
@@ -411,11 +411,11 @@ def test_the_limit_stays_with_the_model(table_file: str, tmp_path: Path) -> None
 def test_embeddings_are_measured_with_files_of_the_table(table_file: str) -> None:
     limits = {"latency_us": 60, "batch_latency_us": 2_000}
     run = make_run(FakeMachine(), table_file, limits)
-    inputs = run.data.task.inputs
+    inputs = run.data.spec.inputs
     columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
     assert columns > 1
     for name, cost in run.plan.latency.costs.items():
-        terms = EMBEDDINGS[MEASURED_COSTS[name]]
+        terms = EMBEDDINGS[LATENCY_COSTS[name]]
         expected = {d: pytest.approx(terms.predict_us(columns, knots, d)) for d in DIMENSIONS}
         assert cost.embedding_us == expected
 
@@ -447,7 +447,7 @@ def test_a_run_chooses_among_dimensions_within_the_limit(table_file: str) -> Non
         assert str(candidate.architecture) in {architecture for architecture, _ in machine.calls}
         cost = finished.plan.latency.costs["latency_us"]
         assert cost(finished.plan.feasible.space, candidate.architecture) <= 40
-    assert finished.measured_us["latency_us"] == pytest.approx(true_us(machine, finished))
+    assert finished.latencies_us["latency_us"] == pytest.approx(true_us(machine, finished))
 
 
 def slower_with_embeddings(factor: float) -> Adjustment:
@@ -468,7 +468,7 @@ def test_networks_with_slow_embeddings_are_not_returned(table_file: str, factor:
     finished = make_run(machine, table_file, {"latency_us": 45.0}, **options).execute()
     assert finished.model.architecture.dimension > 0
     assert true_us(machine, finished) <= 45
-    assert finished.measured_us == {"latency_us": pytest.approx(true_us(machine, finished))}
+    assert finished.latencies_us == {"latency_us": pytest.approx(true_us(machine, finished))}
 
 
 def test_a_trained_network_with_embeddings_over_the_limit_is_replaced(table_file: str) -> None:
@@ -479,7 +479,7 @@ def test_a_trained_network_with_embeddings_over_the_limit_is_replaced(table_file
     machine.slow = (str(first.model.architecture),)
     second = make_run(machine, table_file, **options).execute()
     assert second.model.architecture == first.candidates[1].architecture
-    assert second.measured_us["latency_us"] <= 45
+    assert second.latencies_us["latency_us"] <= 45
 
 
 def test_a_resumed_run_with_embeddings_ends_with_the_same_bits(
@@ -516,7 +516,7 @@ def test_a_table_of_another_machine_predicts_embeddings(tmp_path: Path) -> None:
     path = tmp_path / "device.json"
     path.write_text(make_latency_table().to_json())
     run = make_run(FakeMachine(), str(path), {"latency_us": 90})
-    inputs = run.data.task.inputs
+    inputs = run.data.spec.inputs
     columns = len(inputs.embedded)
     most = max(map(len, inputs.knots))  # to which the file fills up the knots of every column
     assert run.plan.latency.costs["latency_us"].embedding_us == {

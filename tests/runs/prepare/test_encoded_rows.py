@@ -9,10 +9,10 @@ import pytest
 
 from tabnas.data import EncodedTable
 from tabnas.model import make_examples
-from tabnas.nets import Inputs, Task, TopClasses
+from tabnas.nets import Inputs, NetworkSpec, TopClasses
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate
 
-TASK = Task(inputs=Inputs(numeric=2), loss="softmax", outputs=3)
+SPEC = NetworkSpec(inputs=Inputs(numeric=2), loss="softmax", outputs=3)
 Y = np.array([0, 2, 1], np.int32)
 TARGETS = {
     "class numbers": Y,
@@ -23,7 +23,7 @@ TARGETS = {
 
 def make_rows(target: Any, weight: Any = None) -> EncodedRows:
     encoded = EncodedTable(np.arange(6, dtype=np.float32).reshape(3, 2), np.zeros((3, 0), np.int32))
-    return EncodedRows(make_examples(TASK, encoded, target, weight), encoded, Y, weight)
+    return EncodedRows(make_examples(SPEC, encoded, target, weight), encoded, Y, weight)
 
 
 def dense(target: Any) -> Any:
@@ -33,7 +33,7 @@ def dense(target: Any) -> Any:
 
 
 @pytest.mark.parametrize("form", TARGETS)
-def test_some_rows_and_another_task(form: str) -> None:
+def test_some_rows_and_another_spec(form: str) -> None:
     rows = make_rows(TARGETS[form], np.array([1.0, 2.0, 3.0]))
     expected = dense(TARGETS[form])
     taken = rows.take(np.array([2, 0]))
@@ -45,8 +45,8 @@ def test_some_rows_and_another_task(form: str) -> None:
     part = rows.take(slice(1, 3))
     for before, after in zip(rows.examples.arrays, part.examples.arrays, strict=True):
         assert np.shares_memory(before, after) or not before.size
-    other = Task(inputs=Inputs(numeric=2, knots=[(0.0, 1.0), ()]), loss="softmax", outputs=3)
-    np.testing.assert_array_equal(dense(rows.with_task(other).examples.target), expected)
+    other = NetworkSpec(inputs=Inputs(numeric=2, knots=[(0.0, 1.0), ()]), loss="softmax", outputs=3)
+    np.testing.assert_array_equal(dense(rows.with_spec(other).examples.target), expected)
 
 
 @pytest.mark.parametrize("second", TARGETS)

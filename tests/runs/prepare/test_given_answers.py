@@ -212,8 +212,8 @@ def test_rows_of_the_table_without_a_target_have_answers(
     expected = np.stack([COLUMNS[name][EVERY_THIRD] for name in columns], axis=1)
     if target == "value":
         expected = data.target.scale_values(expected)
-    assert answers.shape == (len(EVERY_THIRD), data.task.outputs)
-    assert np.allclose(answers, expected[:, -data.task.outputs :])
+    assert answers.shape == (len(EVERY_THIRD), data.spec.outputs)
+    assert np.allclose(answers, expected[:, -data.spec.outputs :])
     assert answers.dtype == np.float32
     assert find_rows(data, with_columns()) == EVERY_THIRD.tolist()
 

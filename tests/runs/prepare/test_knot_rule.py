@@ -115,14 +115,14 @@ def test_without_dimensions_there_are_no_knots() -> None:
     settings = RunSettings(limits={"parameters": 2_000}, numeric_dimensions=(0,), knots=8)
     run = plan_run(make_data(), settings)
     assert run.data.knot_rule is None
-    assert run.data.task.inputs.knots == ()
+    assert run.data.spec.inputs.knots == ()
     assert run.plan.feasible.space.numeric_embeddings is None
 
 
 def test_the_setting_bounds_the_knots_of_each_column() -> None:
     for knots in (3, 7):
         settings = RunSettings(limits={"parameters": 2_000}, knots=knots)
-        inputs = prepare_data(make_data(), settings).task.inputs
+        inputs = prepare_data(make_data(), settings).spec.inputs
         assert max(map(len, inputs.knots)) == knots
 
 
@@ -137,7 +137,7 @@ def test_features_of_two_values_are_not_embedded() -> None:
     )
     settings = RunSettings(limits={"parameters": 2_000}, knots=8)
     data = prepare_data(LabelledTable.from_table(table, "y"), settings)
-    inputs = data.task.inputs
+    inputs = data.spec.inputs
     named = dict(zip(data.encoder.features, map(len, inputs.knots), strict=True))
     assert named["x"] == 7
     assert named["flag"] == 0
@@ -165,7 +165,7 @@ def test_a_table_of_few_rows_has_an_input_layer_only_if_asked_for() -> None:
     assert layer == (0, 1, 2, 4, 8)
     asked = plan_run(few, RunSettings(limits=limits, numeric_dimensions=(2,)))
     assert asked.plan.feasible.space.layers[0] == (2,)
-    assert max(map(len, asked.data.task.inputs.knots)) == 4
+    assert max(map(len, asked.data.spec.inputs.knots)) == 4
     many = plan_run(make_data(700), RunSettings(limits=limits))
     assert many.plan.feasible.space.layers[0] == (0, 1, 2, 4, 8)
 

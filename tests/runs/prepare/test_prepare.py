@@ -11,7 +11,7 @@ import pytest
 from tabnas.data import NumberTarget, Shares, Table, split_by_group
 from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable, RunSettings, make_plan, prepare_data
-from tabnas.runs.candidates._training import split_folds
+from tabnas.runs.candidates._cross_validation import split_folds
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS
 from tests.runs.helpers import make_table
 
@@ -55,8 +55,8 @@ def test_the_test_part_influences_nothing() -> None:
         make_labelled(_change_part(table, "test"), "value"), make_settings(knots=5)
     )
     assert second.encoder.to_dict() == first.encoder.to_dict()
-    assert any(first.task.inputs.knots)
-    assert second.task == first.task  # the knots included
+    assert any(first.spec.inputs.knots)
+    assert second.spec == first.spec  # the knots included
     assert second.target == first.target
     for name in ("numeric", "categorical"):
         before, after = (getattr(p.train_and_validation.encoded, name) for p in (first, second))
@@ -72,8 +72,8 @@ def test_validation_rows_of_a_large_table_influence_nothing() -> None:
     )
     assert len(first.train_and_validation) > MAX_CROSS_VALIDATED_ROWS
     assert second.encoder.to_dict() == first.encoder.to_dict()
-    assert any(first.task.inputs.knots)
-    assert second.task == first.task  # the knots included
+    assert any(first.spec.inputs.knots)
+    assert second.spec == first.spec  # the knots included
     assert second.target == first.target
     for name in ("numeric", "categorical"):
         before, after = (getattr(p.train_in_memory.encoded, name) for p in (first, second))

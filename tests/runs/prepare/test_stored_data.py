@@ -14,7 +14,7 @@ from tabnas.errors import TabNASError
 from tabnas.nets import Cosine, SuperNet, Trainer, TrainingSettings
 from tabnas.runs import (
     SINGLE_PROCESS,
-    Ranks,
+    ProcessGroup,
     RunCheckpoint,
     RunSettings,
     estimate_network_bytes,
@@ -178,7 +178,7 @@ def test_a_training_can_be_resumed_in_the_middle_of_a_window(
     architecture = Architecture((8,))
 
     def trainer() -> Trainer:
-        net = SuperNet.standalone(architecture, rows.task)
+        net = SuperNet.standalone(architecture, rows.spec)
         training = TrainingSettings(epochs=2, batch_size=64, schedule=Cosine(0.01))
         return Trainer(net, architecture, rows, training)
 
@@ -210,7 +210,7 @@ def test_rows_sorted_by_label_are_learned_as_well(tmp_path: Path) -> None:
         store = encode_store(tmp_path / f"{name}.csv", tmp_path / name, target="kind")
         prepared = prepare_store(store, memory=small_memory(store))
         architecture = Architecture((16,))
-        net = SuperNet.standalone(architecture, prepared.task)
+        net = SuperNet.standalone(architecture, prepared.spec)
         training = TrainingSettings(epochs=5, batch_size=64, schedule=Cosine(0.01))
         Trainer(net, architecture, prepared.stored, training).run()
         return net.loss(architecture, prepared.validation.examples)
@@ -252,9 +252,9 @@ def test_embeddings_that_do_not_fit_into_memory_are_refused_before_training(tmp_
         settings = RunSettings(limits=LIMITS, numeric_dimensions=dimensions, knots=5)
         within = plan_run(store, settings)  # by which the buckets are folded
         needed = estimate_network_bytes(
-            within.plan.feasible.space, within.data.task, within.plan.optimizer
+            within.plan.feasible.space, within.data.spec, within.plan.optimizer
         )
-        knots = sum(map(len, within.data.task.inputs.knots))
+        knots = sum(map(len, within.data.spec.inputs.knots))
         assert bool(knots) == (max(dimensions) > 0)
         assert needed["embeddings"] <= 12 * (300 + max(dimensions) * knots)
 
@@ -266,29 +266,31 @@ def test_knots_of_a_store_are_those_of_the_table(store: Store) -> None:
     assert rule is not None
     numeric = from_store.train_in_memory.encoded.numeric
     assert rule.rows == len(numeric) == store.rows["train"]
-    knots = from_store.task.inputs.knots
+    knots = from_store.spec.inputs.knots
     assert any(knots)
     assert knots == KnotRule.from_rows(numeric, None).choose(RunSettings(limits=LIMITS).budget)
-    assert prepare_store(store, numeric_dimensions=(0,)).task.inputs.knots == ()
+    assert prepare_store(store, numeric_dimensions=(0,)).spec.inputs.knots == ()
 
 
 def search_in_rank(rank: int, folder: str) -> list[object]:
-    from tests.runs.helpers import connect_ranks
+    from tests.runs.helpers import connect_process_group
 
-    return _search(open_store(folder), connect_ranks())
+    return _search(open_store(folder), connect_process_group())
 
 
-def _search(store: Store, ranks: Ranks) -> list[object]:
+def _search(store: Store, process_group: ProcessGroup) -> list[object]:
     settings = RunSettings(
         limits=LIMITS, memory=small_memory(store), reference_models=False, candidates=1,
         engine="torch",
         workers=2, layers=1, widths=(4, 8),
     )  # fmt: skip
-    run = plan_run(store, settings, saved_plan=SAVED_PLAN | {"search_epochs": 1}, ranks=ranks)
+    run = plan_run(
+        store, settings, saved_plan=SAVED_PLAN | {"search_epochs": 1}, process_group=process_group
+    )
     batch = run.data.train.examples.batches(40, seed=0, workers=2).at(0)
     read = [bool(batch.examples.numeric[rows].any()) for rows in batch.rows]
-    checkpoint = RunCheckpoint(identity=run.identity(), ranks=ranks)
-    if not ranks.is_first:
+    checkpoint = RunCheckpoint(identity=run.identity(), process_group=process_group)
+    if not process_group.is_first:
         run.assist(checkpoint)
         return read
     model = run.execute(checkpoint=checkpoint).model

@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.console import Console
 
 from tabnas.cli._errors import INTERRUPTED, TERMINATED, CommandExitError
-from tabnas.cli._ranks import check_single_process
+from tabnas.cli._process_group import check_single_process
 from tabnas.cli._tables import configure_arrow
 from tabnas.cli.display._formatting import make_console
 from tabnas.cli.display._progress import encoding_progress
@@ -22,19 +22,15 @@ from tabnas.cli.display._store_summary import (
     print_store,
     verify_store,
 )
-from tabnas.cli.options import _completion as completion
+from tabnas.cli.options import _encode_options as encode_options
 from tabnas.cli.options import _shared as options
 from tabnas.cli.options._parsers import (
-    at_least,
     check_memory,
-    parse_int,
     parse_kinds,
-    parse_memory,
     parse_names,
     parse_share_or_file,
 )
-from tabnas.cli.options._settings import SETTINGS, make_option
-from tabnas.cli.options._shared import COLUMNS, GIGABYTE, ROWS, WORK
+from tabnas.cli.options._shared import GIGABYTE
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 from tabnas.threads import limit_threads
@@ -43,106 +39,24 @@ MAX_COMMAND_LENGTH = 2_000
 
 
 def encode(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            help="CSV, TSV or Criteo .txt files (also .gz), Parquet or Feather files, all with the "
-            "same columns.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            help="The column to predict.", metavar="NAME", autocompletion=completion.complete_column
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder to write: new, or started by the same command.", metavar="FOLDER"
-        ),
-    ] = None,
-    memory: Annotated[
-        int,
-        typer.Option(
-            help="Approximate maximum of memory, like 500MB or 2GB.",
-            show_default="1GB",
-            metavar="SIZE",
-            parser=parse_memory,
-        ),
-    ] = GIGABYTE,
-    validation: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The validation rows that networks are chosen by: a share like 0.2, or a file. "
-            "Repeat the option for several files.",
-            show_default="0.2, at most about 250,000 rows",
-            metavar="ROWS",
-            rich_help_panel=ROWS,
-        ),
-    ] = None,
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="The test rows, used only for the final scores: a share, or files.",
-            show_default="0.2, at most about 250,000 rows",
-            metavar="ROWS",
-            rich_help_panel=ROWS,
-        ),
-    ] = None,
-    seed: Annotated[
-        int,
-        typer.Option(
-            help="Seed of the random split of the rows.",
-            metavar="N",
-            parser=at_least(0, parse_int),
-            rich_help_panel=ROWS,
-        ),
-    ] = 0,
+    files: encode_options.Files = None,
+    target: encode_options.Target = None,
+    out: encode_options.Out = None,
+    memory: encode_options.Memory = GIGABYTE,
+    validation: encode_options.ValidationRows = None,
+    test: encode_options.TestRows = None,
+    seed: encode_options.Seed = 0,
     task: options.TaskName = None,
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
     hashed: options.Hashed = None,
-    buckets: Annotated[
-        int,
-        typer.Option(
-            help="Number of hash buckets of a hashed column, a power of two.",
-            metavar="N",
-            parser=parse_int,
-            rich_help_panel=COLUMNS,
-        ),
-    ] = 65_536,
-    min_count: Annotated[
-        int,
-        typer.Option(
-            help="Categories that occur less often are pooled.",
-            metavar="N",
-            parser=at_least(1, parse_int),
-            rich_help_panel=COLUMNS,
-        ),
-    ] = 2,
-    max_categories: Annotated[
-        int,
-        typer.Option(
-            help="Maximum number of categories of a column; the most frequent remain.",
-            metavar="N",
-            parser=at_least(1, parse_int),
-            rich_help_panel=COLUMNS,
-        ),
-    ] = 10_000,
-    drop: Annotated[str | None, make_option(SETTINGS["drop"])] = None,
-    decimal: Annotated[str | None, make_option(SETTINGS["decimal"])] = None,
-    scaling: Annotated[str, make_option(SETTINGS["scaling"])] = "robust",
-    check: Annotated[
-        Path | None,
-        typer.Option(
-            help="Check that the files of a store are intact. Encode nothing.",
-            metavar="STORE",
-            rich_help_panel=WORK,
-        ),
-    ] = None,
+    buckets: encode_options.Buckets = 65_536,
+    min_count: encode_options.MinCount = 2,
+    max_categories: encode_options.MaxCategories = 10_000,
+    drop: encode_options.Drop = None,
+    decimal: encode_options.Decimal = None,
+    scaling: encode_options.Scaling = "robust",
+    check: encode_options.Check = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -171,37 +85,27 @@ def encode(
     check_single_process("encode")
     if quiet:
         warnings.simplefilter("ignore")  # for the rest of the process
-    silent = quiet or as_json
     if check is not None:
-        if files or target is not None or out is not None:
-            raise TabNASError(
-                "--check STORE must be the only argument, got files, --target or --out, too; "
-                "check and encode in two commands"
-            )
+        _check_given_alone(files, target, out)
         verify_store(check, quiet=quiet, as_json=as_json)
         return
-    if not files or target is None or out is None:
-        missing = "FILE" if not files else "--target" if target is None else "--out"
-        raise TabNASError(
-            "files, target and output folder must be given, like tabnas encode FILE --target NAME "
-            f"--out FOLDER, but {missing} is missing"
-        )
+    files, target, out = _require_arguments(files, target, out)
     from tabnas.stores import encode_store
 
-    shares, files_of = _parse_parts(validation, test)
+    shares, split_files = _parse_split(validation, test)
     console = make_console(stderr=True)
     with (
         limit_threads(threads),
         report_interruption(console, out),
-        encoding_progress(console, quiet=silent) as on_progress,
+        encoding_progress(console, quiet=quiet or as_json) as on_progress,
     ):
         configure_arrow()
         store = encode_store(
             files,
             out,
             target=target,
-            validation=files_of["validation"],
-            test=files_of["test"],
+            validation=split_files["validation"],
+            test=split_files["test"],
             on_progress=on_progress,
             task=task,
             shares=shares,
@@ -215,11 +119,33 @@ def encode(
             seed=seed,
             memory=check_memory(memory),
         )
-    facts = describe_store(store, out)
+    summary = describe_store(store, out)
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        typer.echo(json.dumps(summary, indent=2))
     elif not quiet:
-        print_store(make_console(), facts)
+        print_store(make_console(), summary)
+
+
+def _check_given_alone(files: list[Path] | None, target: str | None, out: Path | None) -> None:
+    """Raise an error if --check is given together with what is needed to encode."""
+    if files or target is not None or out is not None:
+        raise TabNASError(
+            "--check STORE must be the only argument, got files, --target or --out, too; "
+            "check and encode in two commands"
+        )
+
+
+def _require_arguments(
+    files: list[Path] | None, target: str | None, out: Path | None
+) -> tuple[list[Path], str, Path]:
+    """Return the three arguments; raise an error if one is missing."""
+    if not files or target is None or out is None:
+        missing = "FILE" if not files else "--target" if target is None else "--out"
+        raise TabNASError(
+            "files, target and output folder must be given, like tabnas encode FILE --target NAME "
+            f"--out FOLDER, but {missing} is missing"
+        )
+    return files, target, out
 
 
 @contextmanager
@@ -238,7 +164,7 @@ def report_interruption(console: Console, out: Path) -> Iterator[None]:
         raise CommandExitError(code) from None
 
 
-def _parse_parts(
+def _parse_split(
     validation: list[str] | None, test: list[str] | None
 ) -> tuple[Any, dict[str, list[Path]]]:
     """Return the shares of validation and test rows, and their files where files are given."""

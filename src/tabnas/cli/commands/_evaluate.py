@@ -81,7 +81,7 @@ def _predict_file(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the true and the predicted target of every row that has one.
 
-    They stay in memory, since most metrics need all of them. The table is read piece by piece.
+    They stay in memory, since most metrics need all of them. The table is read chunk by chunk.
     """
     import numpy as np
 
@@ -100,15 +100,15 @@ def _predict_file(
     prediction = np.empty(shape)
     unseen = UnseenCategories(model.encoder)
 
-    def predict(start: int, piece: Table) -> tuple[int, NDArray[Any], NDArray[Any]]:
-        answers = piece.column(target.name)
+    def predict(start: int, chunk: Table) -> tuple[int, NDArray[Any], NDArray[Any]]:
+        answers = chunk.column(target.name)
         present = find_labelled_rows(answers, target)
-        mark = piece.decimals.mark if is_text(answers) else None
-        rows = piece if len(present) == len(piece) else piece.take(present)
+        mark = chunk.decimals.mark if is_text(answers) else None
+        rows = chunk if len(present) == len(chunk) else chunk.take(present)
         with rename_rows(start + present):
             encoded = target.encode(rows.column(target.name), mark)
             raw = model.predict_raw(rows.drop([target.name]), unseen=unseen)
-        return start + len(piece), encoded, model.decode(raw)
+        return start + len(chunk), encoded, model.decode(raw)
 
     count = 0
     progress.on_rows(0, len(table))

@@ -10,23 +10,15 @@ import typer
 
 from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import configure_arrow, input_path
-from tabnas.cli.display._formatting import make_console, make_two_column_table, safe_text
+from tabnas.cli.display._export_summary import print_c_export, print_onnx_export
 from tabnas.cli.options._parsers import at_least, parse_float
 from tabnas.cli.options._shared import FinishedRun, Json, flag
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from tabnas.cli._test_rows import CheckRows
-    from tabnas.export import CExportResult, ExportResult, Parity
-
-MAX_FIELDS_LISTED = 6
-ENCODED_ROWS_NOTE = (
-    "encoded rows check only the network, and generated rows the complete file; to check it on "
-    "real rows, name a table with --check FILE"
-)
+    from tabnas.model import Model
 
 
 def export(
@@ -108,9 +100,6 @@ def export(
     # C99 for a microcontroller: firmware/model.h and firmware/model.c
     tabnas export runs/income --c firmware
     """
-    from tabnas.cli._test_rows import CheckRows, load_metric, load_test_rows
-    from tabnas.data import read_table
-    from tabnas.export import export_c, export_onnx
     from tabnas.runs import load_run_model
 
     configure_arrow()
@@ -121,25 +110,74 @@ def export(
     else:
         _check_c_options(file or out, weights_only=weights_only, int8=int8)
     model = load_run_model(check_finished(run))
+    check_rows = _load_check_rows(run, check, model)
+    if c is not None:
+        _export_c(model, c, prefix or "tabnas", check_rows, as_json=as_json)
+        return
+    if int8:
+        _check_scored_rows(check_rows, model)
+    _export_onnx(
+        run,
+        model,
+        path,
+        check_rows,
+        weights_only=weights_only,
+        int8=int8,
+        margin=margin,
+        as_json=as_json,
+    )
+
+
+def _load_check_rows(run: Path, check: Path | None, model: Model) -> CheckRows:
+    """Return the rows of --check, or the test rows of the run."""
+    from tabnas.cli._test_rows import CheckRows, load_test_rows
+    from tabnas.data import read_table
+
     if check is None:
-        check_rows = load_test_rows(run)
-    else:
-        with input_path(check) as checked:
-            rows = read_table(checked, text=model.text_columns)
-        check_rows = CheckRows(rows=rows, description=f"rows of {checked.name}")
-    if int8 and check_rows.rows is None:
+        return load_test_rows(run)
+    with input_path(check) as path:
+        rows = read_table(path, text=model.text_columns)
+    return CheckRows(rows=rows, description=f"rows of {path.name}")
+
+
+def _check_scored_rows(check_rows: CheckRows, model: Model) -> None:
+    """Raise an error if there are no rows that --int8 can measure the score on."""
+    if check_rows.rows is None:
         raise TabNASError(
             f"--int8 must have rows with the target {shorten(model.target.name)!r} to measure the "
             f"score on, but there are none: {check_rows.description}; name some with --check FILE"
         )
-    if c is not None:
-        files = export_c(model, c, check=check_rows.rows, prefix=prefix or "tabnas")
-        if as_json:
-            facts = files.to_dict() | {"checked_on": check_rows.description}
-            typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
-        else:
-            _print_c_export(files, check_rows)
-        return
+
+
+def _export_c(
+    model: Model, folder: Path, prefix: str, check_rows: CheckRows, *, as_json: bool
+) -> None:
+    """Write a model as C, and print what was written."""
+    from tabnas.export import export_c
+
+    exported = export_c(model, folder, check=check_rows.rows, prefix=prefix)
+    if as_json:
+        description = exported.to_dict() | {"checked_on": check_rows.description}
+        typer.echo(json.dumps(description, indent=2, ensure_ascii=False))
+    else:
+        print_c_export(exported, check_rows)
+
+
+def _export_onnx(
+    run: Path,
+    model: Model,
+    path: Path,
+    check_rows: CheckRows,
+    *,
+    weights_only: bool,
+    int8: bool,
+    margin: float,
+    as_json: bool,
+) -> None:
+    """Write a model as ONNX, and print what was written."""
+    from tabnas.cli._test_rows import load_metric
+    from tabnas.export import export_onnx
+
     exported = export_onnx(
         model,
         path,
@@ -150,13 +188,13 @@ def export(
         metric=load_metric(run),
     )
     if as_json:
-        facts = exported.to_dict() | {
+        description = exported.to_dict() | {
             "checked_on": check_rows.description,
             "caution": check_rows.caution or None,
         }
-        typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(description, indent=2, ensure_ascii=False))
     else:
-        _print_export(exported, check_rows, weights_only=weights_only)
+        print_onnx_export(exported, check_rows, weights_only=weights_only)
 
 
 def _choose_path(file: Path | None, out: Path | None) -> Path:
@@ -182,73 +220,3 @@ def _check_c_options(path: Path | None, *, weights_only: bool, int8: bool) -> No
     wrong += ["--int8"] if int8 else []
     if wrong:
         raise TabNASError(f"--c must be given alone, got also {wrong[0]}; remove one of them")
-
-
-def _print_c_export(files: CExportResult, check_rows: CheckRows) -> None:
-    table = make_two_column_table()
-    for path in (files.header, files.source):
-        table.add_row("file", safe_text(shorten(path, 200)))
-    table.add_row("row", safe_text(_format_fields(files.fields), max_length=400))
-    weights = f"{files.parameters:,} parameters as {files.precision}"
-    table.add_row("weights", f"{files.weight_bytes:,} bytes, {weights}")
-    table.add_row("columns", f"{files.column_bytes:,} bytes of centers and scales")
-    table.add_row("code", f"at most {files.max_code_bytes:,} bytes besides")
-    if files.size is not None:
-        table.add_row("compiled", f"{files.size.bytes:,} of at most {files.max_bytes:,} bytes")
-        table.add_row("", f"{files.size.lookup_bytes:,} more for texts and what searches them")
-    table.add_row("RAM", f"{files.ram_bytes:,} bytes of activations, on the stack")
-    if files.parity is None:
-        table.add_row("checked", "no: this machine has no C compiler")
-    else:
-        if check_rows.is_encoded:
-            table.add_row("checked", f"on {files.parity.probe_rows:,} generated rows")
-            table.add_row("", "on no real rows: they are encoded; name some with --check FILE")
-        else:
-            _add_check(table, files.parity, check_rows)
-        _add_difference(table, files.parity)
-    make_console().print(table)
-
-
-def _print_export(exported: ExportResult, check_rows: CheckRows, *, weights_only: bool) -> None:
-    table = make_two_column_table()
-    size = f"{exported.bytes:,} bytes, {exported.parameters:,} parameters"
-    table.add_row("file", safe_text(f"{shorten(exported.path, 200)}: {size}"))
-    table.add_row("inputs", safe_text(_format_fields(exported.inputs), max_length=400))
-    table.add_row("outputs", safe_text(_format_fields(exported.outputs), max_length=400))
-    table.add_row("opset", ", ".join(f"{name} {n}" for name, n in exported.opsets.items()))
-    _add_check(table, exported.parity, check_rows)
-    if exported.parity.rows and check_rows.is_encoded and not weights_only:
-        table.add_row("", ENCODED_ROWS_NOTE)
-    _add_difference(table, exported.parity)
-    if exported.int8 is not None:
-        small = exported.int8
-        score = f"{small.metric} {small.int8_score:.5g}, {small.float32_score:.5g} in float32"
-        table.add_row("int8", f"{score}, on {small.rows:,} rows")
-        if check_rows.caution:
-            table.add_row("", check_rows.caution)
-        table.add_row("", f"{exported.bytes:,} bytes, {small.float32_bytes:,} in float32")
-    make_console().print(table)
-
-
-def _add_check(table: Table, parity: Parity, check_rows: CheckRows) -> None:
-    """Add what a file was checked on."""
-    real = f"{parity.rows:,} {check_rows.description} and " if parity.rows else ""
-    table.add_row(
-        "checked", safe_text(f"on {real}{parity.probe_rows:,} generated rows", max_length=200)
-    )
-    if not parity.rows:
-        table.add_row("", f"on no real rows: {check_rows.description}; name some with --check FILE")
-
-
-def _add_difference(table: Table, parity: Parity) -> None:
-    """Add what a file was checked with, and the result."""
-    table.add_row("", safe_text(f"by {parity.runtime}", max_length=200))
-    table.add_row("", f"largest difference {parity.difference:.1e}, allowed {parity.tolerance:.0e}")
-
-
-def _format_fields(fields: dict[str, str]) -> str:
-    texts = [
-        f"{shorten(name)} ({dtype})" for name, dtype in list(fields.items())[:MAX_FIELDS_LISTED]
-    ]
-    left = len(fields) - len(texts)
-    return ", ".join(texts) + (f", and {left:,} more" if left else "")

@@ -19,7 +19,7 @@ from tabnas.formatting import shorten
 from tabnas.threads import get_threads, limit_threads
 
 if TYPE_CHECKING:
-    from tabnas.cli._predictions import Piece
+    from tabnas.cli._predictions import Chunk
     from tabnas.cli.display._progress import RowProgress
 
 
@@ -71,7 +71,7 @@ def predict(
     from tabnas.cli._predictions import (
         check_output,
         find_format,
-        predict_pieces,
+        predict_chunks,
         print_predictions,
         write_predictions,
     )
@@ -95,24 +95,24 @@ def predict(
             )
         output = find_format(out)
         if out is not None:
-            pieces = predict_pieces(model, table, output)
-            write_predictions(_count_rows(pieces, len(table), progress), out)
+            chunks = predict_chunks(model, table, output)
+            write_predictions(_count_rows(chunks, len(table), progress), out)
         else:
             stdout = sys.stdout.buffer
-            pieces = predict_pieces(model, table, output, printable=stdout.isatty())
+            chunks = predict_chunks(model, table, output, printable=stdout.isatty())
             with _report_interruption():
-                print_predictions(pieces, stdout, output)
+                print_predictions(chunks, stdout, output)
     if out is not None:
         typer.echo(f"{len(table):,} predictions written to {shorten(out)}", err=True)
 
 
-def _count_rows(pieces: Iterator[Piece], total: int, progress: RowProgress) -> Iterator[Piece]:
-    """Yield the pieces, and count each as done when the next is requested."""
+def _count_rows(chunks: Iterator[Chunk], total: int, progress: RowProgress) -> Iterator[Chunk]:
+    """Yield the chunks, and count each as done when the next is requested."""
     rows = 0
-    for piece in pieces:
+    for chunk in chunks:
         progress.on_rows(rows, total)
-        yield piece
-        rows += piece.table.num_rows
+        yield chunk
+        rows += chunk.table.num_rows
     progress.on_rows(rows, total)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tabnas.cli._ranks import check_single_process, join_ranks
+from tabnas.cli._process_group import check_single_process, join_process_group
 from tabnas.cli._run_folders import check_resumable, is_finished
 from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._shared import (
@@ -28,7 +28,7 @@ from tabnas.threads import limit_threads
 if TYPE_CHECKING:
     from tabnas.cli._execution import OutputOptions
     from tabnas.jobs import JobConfig
-    from tabnas.runs import Ranks
+    from tabnas.runs import ProcessGroup
 
 
 def resume(
@@ -74,14 +74,16 @@ def resume(
         warnings.simplefilter("ignore")  # for the rest of the process
     job_config = make_job_config(processes, backend, address)
     output = OutputOptions(checkpoint_seconds=checkpoint_seconds, quiet=quiet, as_json=as_json)
-    with limit_threads(threads), join_ranks() as ranks:
-        if ranks.is_first:
-            _resume(run, output, job_config, ranks)
+    with limit_threads(threads), join_process_group() as process_group:
+        if process_group.is_first:
+            _resume(run, output, job_config, process_group)
         else:
-            _join_as_secondary(ranks)
+            _join_as_secondary(process_group)
 
 
-def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Ranks) -> None:
+def _resume(
+    run: Path, output: OutputOptions, job_config: JobConfig, process_group: ProcessGroup
+) -> None:
     from tabnas.cli._data_source import DataSource
     from tabnas.cli._execution import execute
     from tabnas.runs import (
@@ -95,7 +97,7 @@ def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Rank
 
     if is_finished(check_resumable(run)):
         complete_run(run)
-        ranks.broadcast(None)
+        process_group.broadcast(None)
         _print_finished(run, output)
         return
     before = load_config(run) if (run / "config.toml").exists() else {}
@@ -119,7 +121,7 @@ def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Rank
         settings = RunSettings.from_dict(config.get("settings", {}))
         if tradeoff is None:
             message = {"data": source.to_dict(), "settings": settings.to_dict()}
-            ranks.broadcast({"folder": folder.name, **message})
+            process_group.broadcast({"folder": folder.name, **message})
         execute(
             folder,
             source,
@@ -128,7 +130,7 @@ def _resume(run: Path, output: OutputOptions, job_config: JobConfig, ranks: Rank
             tradeoff=tradeoff,
             saved_plan=config.get("plan"),
             tensorboard=_continue_events(folder.path),
-            ranks=ranks,
+            process_group=process_group,
             job_config=job_config,
         )
 
@@ -143,20 +145,20 @@ def _print_finished(run: Path, output: OutputOptions) -> None:
     print_finished(run, output)
 
 
-def _join_as_secondary(ranks: Ranks) -> None:
+def _join_as_secondary(process_group: ProcessGroup) -> None:
     """Take part as another process; the first sends what is in the folder."""
     from tabnas.cli._data_source import DataSource
-    from tabnas.cli._execution import run_secondary_rank
+    from tabnas.cli._execution import run_secondary_process
     from tabnas.runs import RunSettings
 
-    message, _ = ranks.broadcast(None)
+    message, _ = process_group.broadcast(None)
     if message is None:  # the run was finished already
         return
     source, settings = (
         DataSource.from_dict(message["data"]),
         RunSettings.from_dict(message["settings"]),
     )
-    run_secondary_rank(message["folder"], source, settings, ranks)
+    run_secondary_process(message["folder"], source, settings, process_group)
 
 
 def _continue_events(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tabnas.cli._ranks import get_rank_and_size, join_ranks
+from tabnas.cli._process_group import get_rank_and_size, join_process_group
 from tabnas.cli.options._parsers import (
     require_limits,
 )
@@ -64,7 +64,7 @@ def search(
     torchrun --nproc-per-node 4 -m tabnas search train.csv --target income \
       --max-parameters 20000 --engine torch
     """
-    from tabnas.cli._execution import execute, print_plan, run_secondary_rank
+    from tabnas.cli._execution import execute, print_plan, run_secondary_process
     from tabnas.cli._tables import default_run_folder
     from tabnas.runs import RunFolder, check_tensorboard
 
@@ -84,10 +84,17 @@ def search(
         if not rank:
             print_plan(source, settings, output)
         return
-    with join_ranks() as ranks:
-        if not ranks.is_first:
-            run_secondary_rank(ranks.broadcast(None)[0], source, settings, ranks)
+    with join_process_group() as process_group:
+        if not process_group.is_first:
+            run_secondary_process(process_group.broadcast(None)[0], source, settings, process_group)
             return
         with RunFolder(out or default_run_folder(options.data)) as folder:
-            ranks.broadcast(folder.name)
-            execute(folder, source, settings, output, tensorboard=tensorboard, ranks=ranks)
+            process_group.broadcast(folder.name)
+            execute(
+                folder,
+                source,
+                settings,
+                output,
+                tensorboard=tensorboard,
+                process_group=process_group,
+            )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tabnas.cli._ranks import check_single_process
+from tabnas.cli._process_group import check_single_process
 from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._parsers import parse_limits
 from tabnas.cli.options._search_options import SearchOptions, with_search_options

@@ -185,12 +185,12 @@ def load_finished(run: Path) -> RunResult | TradeoffResult:
 
 
 def _to_json(run: Path, state: WatchState) -> dict[str, Any]:
-    facts: dict[str, Any] = {"folder": str(run), "state": state.name}
+    description: dict[str, Any] = {"folder": str(run), "state": state.name}
     if state.status is not None:
-        facts |= to_builtins(state.status)
+        description |= to_builtins(state.status)
     if state.name == "finished":
-        facts["result"] = to_builtins(load_finished(run))
-    return {name: _replace_nonfinite(value) for name, value in facts.items()}
+        description["result"] = to_builtins(load_finished(run))
+    return {name: _replace_nonfinite(value) for name, value in description.items()}
 
 
 def _replace_nonfinite(value: Any) -> Any:

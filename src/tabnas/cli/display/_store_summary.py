@@ -33,8 +33,8 @@ def verify_store(path: Path, *, quiet: bool, as_json: bool) -> None:
             task = bars.add_task("checking", total=max(store.bytes, 1), note=size)
             store.verify(lambda read: bars.advance(task, read))
     if as_json:
-        facts = {"store": str(path), "bytes": store.bytes, "digest": store.digest, "sound": True}
-        typer.echo(json.dumps(facts, indent=2))
+        summary = {"store": str(path), "bytes": store.bytes, "digest": store.digest, "sound": True}
+        typer.echo(json.dumps(summary, indent=2))
     elif not quiet:
         name = shorten(path, MAX_PATH_LENGTH)
         make_console().print(f"{name}: {size}, all as it was written", markup=False)
@@ -45,8 +45,8 @@ def describe_store(store: Store, path: Path) -> dict[str, Any]:
     from tabnas.data.columns import CategoricalColumn, HashedColumn
 
     columns = store.encoder.columns
-    seconds = store.facts["seconds"]
-    rows = store.facts["rows_read"]
+    seconds = store.metadata["seconds"]
+    rows = store.metadata["rows_read"]
     return {
         "store": str(path),
         "digest": store.digest,
@@ -59,28 +59,28 @@ def describe_store(store: Store, path: Path) -> dict[str, Any]:
         "categories": {c.name: c.categories for c in columns if c.categories},
         "pooled": {c.name: c.pooled for c in columns if isinstance(c, CategoricalColumn)},
         "hashed": {c.name: c.buckets for c in columns if isinstance(c, HashedColumn)},
-        "max_miscounts": store.facts["max_miscounts"],
-        "notes": list(store.facts["notes"]),
+        "max_miscounts": store.metadata["max_miscounts"],
+        "notes": list(store.metadata["notes"]),
         "bytes": store.bytes,
         "seconds": seconds,
         "rows_a_second": round(rows / max(sum(seconds.values()), 1e-9)),
     }
 
 
-def print_store(console: Console, facts: dict[str, Any]) -> None:
+def print_store(console: Console, summary: dict[str, Any]) -> None:
     """Print what a store contains."""
     table = make_two_column_table()
-    rows, categories = facts["rows"], facts["categories"]
-    table.add_row("target", safe_text(f"{facts['target']} ({facts['task']})"))
+    rows, categories = summary["rows"], summary["categories"]
+    table.add_row("target", safe_text(f"{summary['target']} ({summary['task']})"))
     table.add_row(
         "rows",
         f"{rows['train']:,} training, {rows['validation']:,} validation, {rows['test']:,} test",
     )
-    left_out = facts["rows_read"] - sum(rows.values())
+    left_out = summary["rows_read"] - sum(rows.values())
     if left_out:
         table.add_row("", f"{left_out:,} without a target left out")
-    table.add_row("columns", count_column_kinds(facts["columns"].values()))
-    pooled, hashed = facts["pooled"], facts["hashed"]
+    table.add_row("columns", count_column_kinds(summary["columns"].values()))
+    pooled, hashed = summary["pooled"], summary["hashed"]
     if pooled:
         known = sum(count for name, count in categories.items() if name in pooled)
         columns = format_count(len(pooled), "column")
@@ -92,14 +92,14 @@ def print_store(console: Console, facts: dict[str, Any]) -> None:
         table.add_row("hashed", f"{columns}, {sum(hashed.values()):,} buckets")
     if categories:
         table.add_row("embeddings", f"{sum(categories.values()):,} codes, one vector each")
-    if facts["max_miscounts"]:
-        bound, count = max(facts["max_miscounts"].values()), len(facts["max_miscounts"])
+    if summary["max_miscounts"]:
+        bound, count = max(summary["max_miscounts"].values()), len(summary["max_miscounts"])
         table.add_row("inexact", f"category counts of {count} columns are up to {bound:,} too low")
         table.add_row("", "because of --memory; raise it, or use --hashed, which needs no counts")
-    seconds = sum(facts["seconds"].values())
-    table.add_row("time", f"{seconds:,.1f} s for two passes, {facts['rows_a_second']:,} rows/s")
-    path = shorten(facts["store"], MAX_PATH_LENGTH)
-    size = format_bytes(facts["bytes"])
+    seconds = sum(summary["seconds"].values())
+    table.add_row("time", f"{seconds:,.1f} s for two passes, {summary['rows_a_second']:,} rows/s")
+    path = shorten(summary["store"], MAX_PATH_LENGTH)
+    size = format_bytes(summary["bytes"])
     table.add_row("store", safe_text(f"{path}: {size}", max_length=MAX_PATH_LENGTH))
     console.print(table)
     console.print(f"next: tabnas search {path} --max-parameters 20000", markup=False)

@@ -174,7 +174,7 @@ def drop_missing_limits(limits: Mapping[str, float | None]) -> dict[str, float]:
 
 
 def require_limits(limits: Mapping[str, float | None]) -> dict[str, float]:
-    """Return the limits that are not None, of which there must be at least one."""
+    """Return the limits that are not None; raise an error if there are none."""
     present = drop_missing_limits(limits)
     if not present:
         others = [f"--max-{name.replace('_', '-')}" for name in limits if name != "parameters"]

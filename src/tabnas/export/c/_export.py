@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tabnas.data import LabelledRows, Table
+from tabnas.data import LabelledArrays, Table
 from tabnas.errors import TabNASError
 from tabnas.export._parity import Parity
 from tabnas.export.c._compiler import (
@@ -81,7 +81,7 @@ def export_c(
     if folder.exists() and not folder.is_dir():
         raise TabNASError(f"folder must be a folder, but {str(folder)!r} is a file; name another")
     program = make_program(model, prefix)
-    rows = None if check is None or isinstance(check, LabelledRows) else Table.from_data(check)
+    rows = None if check is None or isinstance(check, LabelledArrays) else Table.from_data(check)
     size, parity = _check(program, rows)
     _write(program, folder)
     return CExportResult(

@@ -78,9 +78,9 @@ def make_program(model: Model, prefix: str) -> Program:
             "search with precision int8, or export to ONNX"
         )
     weights = network_weights(model)
-    parts = make_input_parts(fields, model.task.inputs, weights, f"{prefix}_row")
+    parts = make_input_parts(fields, model.spec.inputs, weights, f"{prefix}_row")
     order = [number for part in parts for number in part.inputs]
-    network = make_network(model.architecture, weights, order, model.task.outputs)
+    network = make_network(model.architecture, weights, order, model.spec.outputs)
     lookups = make_lookups(fields, prefix)
     program = Program(model, prefix, fields, tuple(lookups), tuple(parts), network)
     if program.weight_bytes != model.costs["bytes"]:

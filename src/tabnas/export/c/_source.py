@@ -73,8 +73,8 @@ def _predict_body(program: Program) -> str:
         code = VALUE_CODE.replace("{scale}", format_double(target.scale))
         code = code.replace("{center}", format_double(target.center))
     else:
-        code = BINARY_CODE if program.model.task.outputs == 1 else SOFTMAX_CODE
-        code = code.replace("{outputs}", str(program.model.task.outputs))
+        code = BINARY_CODE if program.model.spec.outputs == 1 else SOFTMAX_CODE
+        code = code.replace("{outputs}", str(program.model.spec.outputs))
     return (
         f"{{\n    float memory[{network.memory}];\n    float *x = memory;\n"
         f"    const float *output = {network.output};\n"

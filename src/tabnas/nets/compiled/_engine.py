@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError
-from tabnas.nets._engine import Rows, State
+from tabnas.nets._engine import RowIndex, State
 from tabnas.nets._examples import Examples, Float32Array, Int32Array
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import NUMERIC_EMBEDDING, Child, SuperNetShape
@@ -83,7 +83,7 @@ class CompiledEngine:
         """Enlarge the workspace to a batch of that many rows, if it is smaller."""
         if rows <= self._capacity:
             return
-        shape, workers, inputs = self._shape, self._workers, self._shape.task.inputs
+        shape, workers, inputs = self._shape, self._workers, self._shape.spec.inputs
         embedded = max_row_stride(shape.space.input_width(shape.dimensions[-1]) - inputs.numeric)
         self._buffer = np.zeros((workers, buffer_size(shape, rows)), np.float32)
         self._ids = np.zeros((workers, len(inputs.embeddings), rows), np.int32)
@@ -96,7 +96,7 @@ class CompiledEngine:
     def _helper_space(self, helper: int) -> tuple[Float32Array, Int32Array]:
         """Return the memory in which a helper evaluates a chunk: a buffer and ids."""
         if helper not in self._helper_spaces:
-            embeddings = len(self._shape.task.inputs.embeddings)
+            embeddings = len(self._shape.spec.inputs.embeddings)
             buffer = np.zeros(buffer_size(self._shape, CHUNK_ROWS), np.float32)
             ids = np.zeros((embeddings, CHUNK_ROWS), np.int32)
             self._helper_spaces[helper] = buffer, ids
@@ -108,7 +108,7 @@ class CompiledEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rates: Sequence[float],
     ) -> list[float]:
         """Take one step after another, each of one child, in one call; see `Engine`."""
@@ -126,7 +126,7 @@ class CompiledEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rate: float,
     ) -> list[float]:
         """Take one step by the average gradient of several children, each on its own rows."""
@@ -140,7 +140,7 @@ class CompiledEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        batches: Sequence[Rows],
+        batches: Sequence[RowIndex],
         workers: int = 1,
     ) -> tuple[tuple[IntArray, IntArray], int]:
         """Return [steps, workers] batches as `train` takes them, and the multiply-adds of all.
@@ -197,25 +197,25 @@ class CompiledEngine:
 
     # -- evaluation ------------------------------------------------------------------------------
 
-    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+    def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         """Return the weighted mean loss."""
         total = 0.0
         for loss in self._evaluate(child, examples, rows, NO_LOGITS).tolist():
             total += loss
         return total
 
-    def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
+    def losses(self, children: Sequence[Child], examples: Examples, rows: RowIndex) -> list[float]:
         """Return the loss of each child, all on the same rows."""
         return [self.loss(child, examples, rows) for child in children]
 
-    def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
+    def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Float32Array:
         """Return the logits [rows, outputs]."""
-        out = np.empty((_rows(rows, examples)[2], self._shape.task.outputs), np.float32)
+        out = np.empty((_rows(rows, examples)[2], self._shape.spec.outputs), np.float32)
         self._evaluate(child, examples, rows, out)
         return out
 
     def _evaluate(
-        self, child: Child, examples: Examples, rows: Rows, out: Float32Array
+        self, child: Child, examples: Examples, rows: RowIndex, out: Float32Array
     ) -> FloatArray:
         """Call the kernel `evaluate`; return the parts of the loss."""
         listed, start, count = _rows(rows, examples)
@@ -233,7 +233,9 @@ class CompiledEngine:
         _check(evaluate(0, NO_CELLS) if outcome is None else outcome, examples)
         return losses
 
-    def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
+    def gradients(
+        self, child: Child, examples: Examples, rows: RowIndex
+    ) -> dict[str, Float32Array]:
         """Return the gradient of every array the child uses, in the child's shapes."""
         (batches, _), losses = self._prepare_rows([child], examples, [rows]), np.empty((1, 1))
         units, count = child.units.reshape(1, 1, -1), int(batches[1][1, 0, 0])
@@ -307,7 +309,7 @@ def leading_block(array: Float32Array, shape: tuple[int, ...]) -> Float32Array:
     return array[tuple(slice(size) for size in shape)]
 
 
-def _rows(rows: Rows, examples: Examples) -> tuple[IntArray, int, int]:
+def _rows(rows: RowIndex, examples: Examples) -> tuple[IntArray, int, int]:
     """Return rows as the kernels take them: their numbers, or none and a range."""
     if isinstance(rows, slice):
         start, stop, _ = rows.indices(len(examples.numeric))

@@ -1,8 +1,8 @@
 """Threads that help the calling thread with a kernel; kernels release Python's global lock.
 
-There is one set of them in a process, for all engines, each started when it is first needed. Jobs
+There is one set of them in a process, for all engines, each started when it is first needed. Calls
 go through queues, which would suffice. A counter only makes it faster (see `_teams`): it counts
-kernels that have been called with helpers and have released the lock. A thread without a job polls
+kernels that have been called with helpers and have released the lock. A thread without a call polls
 it for a while before it blocks on its queue.
 """
 
@@ -32,7 +32,7 @@ use the cores, and threads that wait for each other are slower than a single one
 REST_SECONDS = 0.1
 """How long there are no helpers after such a call."""
 
-Job = Callable[[int, IntArray], int]
+TeamCall = Callable[[int, IntArray], int]
 _idle: deque[_Helper] = deque()
 _process = os.getpid()
 _resting_until = 0.0
@@ -42,21 +42,21 @@ class _Helper:
     """A thread that calls the kernels it is given."""
 
     def __init__(self) -> None:
-        self.jobs: SimpleQueue[Callable[[], object]] = SimpleQueue()
+        self.calls: SimpleQueue[Callable[[], object]] = SimpleQueue()
         Thread(target=self._work, name="tabnas-helper", daemon=True).start()
 
     def _work(self) -> None:
         while True:
-            job = self.jobs.get()
-            job()
-            del job  # else the engine behind it would live until the next one
+            call = self.calls.get()
+            call()
+            del call  # else the engine behind it would live until the next one
             seen = int(CALLS[0])
-            if self.jobs.empty():
+            if self.calls.empty():
                 KERNELS.poll_calls(CALLS, seen)
 
 
-def run_with_helpers(job: Job, wanted: int, patience: int) -> int | None:
-    """Return job(0, cells), while up to `wanted` idle cores run job(i, cells) for i = 1, 2, ...
+def run_with_helpers(call: TeamCall, wanted: int, patience: int) -> int | None:
+    """Return call(0, cells), while up to `wanted` idle cores run call(i, cells) for i = 1, 2, ...
 
     The cells are new memory for `_teams`; the calling thread looks `patience` times for helpers
     before it begins without them. Return None, and do nothing, if no core is idle.
@@ -70,16 +70,16 @@ def run_with_helpers(job: Job, wanted: int, patience: int) -> int | None:
     try:
         for i in range(1, 1 + helpers):
             threads.append(_take_helper())
-            threads[-1].jobs.put(partial(job, i, cells))
+            threads[-1].calls.put(partial(call, i, cells))
         begin, core_begin = perf_counter(), thread_time()
-        outcome = job(0, cells)
+        outcome = call(0, cells)
         end = perf_counter()
         if thread_time() - core_begin < MIN_CORE_SHARE * (end - begin):
             _resting_until = end + REST_SECONDS
         return outcome
     finally:
         cells[ANNOUNCED * CELL] = OVER  # also after an interrupt before the kernel was called
-        _idle.extend(threads)  # a job that is put now begins when the last is done
+        _idle.extend(threads)  # a call that is put now begins when the last is done
         release_cores(helpers)
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tabnas.nets._examples import Float32Array
+from tabnas.nets._network_spec import Loss
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._shape import NUMERIC_EMBEDDING, DenseLayer, SuperNetShape
-from tabnas.nets._task import Loss
 from tabnas.nets.compiled._fields import (
     EMBEDDING_COUNT,
     EMBEDDING_STRIDE,
@@ -107,10 +107,10 @@ def buffer_size(shape: SuperNetShape, rows: int) -> int:
 
     See `partition_workspace`. A narrower child may have a larger stride than the widest.
     """
-    inputs = shape.task.inputs
+    inputs = shape.spec.inputs
     width = shape.space.input_width(shape.dimensions[-1])
     hidden = [max_row_stride(layer.fan_out) for layer in shape.hidden_layers]
-    ends = max_row_stride(width + LANES) + max_row_stride(shape.task.outputs)
+    ends = max_row_stride(width + LANES) + max_row_stride(shape.spec.outputs)
     per_row = 1 + sum(2 * stride + 1 for stride in hidden) + ends + max(hidden, default=0)
     transposed = max(
         (layer.fan_out + LANES) * max_row_stride(layer.fan_in) for layer in shape.dense_layers
@@ -122,20 +122,20 @@ def buffer_size(shape: SuperNetShape, rows: int) -> int:
 
 
 def _sizes(shape: SuperNetShape) -> IntArray:
-    task = shape.task
+    spec = shape.spec
     sizes = np.zeros(SIZE_COUNT, np.int64)
     sizes[SIZE_LAYERS] = shape.max_depth
-    sizes[SIZE_NUMERIC] = task.inputs.numeric
-    sizes[SIZE_INPUTS] = task.inputs.width
-    sizes[SIZE_OUTPUTS] = task.outputs
-    sizes[SIZE_LOSS] = LOSSES[task.loss]
+    sizes[SIZE_NUMERIC] = spec.inputs.numeric
+    sizes[SIZE_INPUTS] = spec.inputs.width
+    sizes[SIZE_OUTPUTS] = spec.outputs
+    sizes[SIZE_LOSS] = LOSSES[spec.loss]
     sizes[SIZE_KNOTS] = shape.knots
     return sizes
 
 
 def _lay_out_knots(shape: SuperNetShape) -> tuple[IntArray, Float32Array]:
     """Return the fields of every embedded numeric column, and the knots of all with their gaps."""
-    inputs = shape.task.inputs
+    inputs = shape.spec.inputs
     if not shape.knots:
         return np.zeros((0, KNOT_COUNT), np.int64), np.zeros((3, 0), np.float32)
     columns = [(column, len(inputs.knots[column])) for column in inputs.embedded]
@@ -151,7 +151,7 @@ def _lay_out_embeddings(shape: SuperNetShape) -> tuple[IntArray, int, int]:
     """Return the fields of every embedding, and the total numbers of elements and categories."""
     embeddings = np.zeros((len(shape.embeddings), EMBEDDING_COUNT), np.int64)
     table = first_row = 0
-    unit = shape.task.inputs.numeric
+    unit = shape.spec.inputs.numeric
     for row, (categories, dimension) in zip(embeddings, shape.embeddings.values(), strict=True):
         stride = round_up_to_lanes(dimension)
         row[:] = dimension, stride, table, first_row, unit, categories

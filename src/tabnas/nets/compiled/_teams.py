@@ -252,7 +252,7 @@ def wait_for_chunks(cells: IntArray, chunks: int) -> int:
     return problem
 
 
-# -- threads without a job -------------------------------------------------------------------------
+# -- threads without a call ------------------------------------------------------------------------
 
 
 @njit_inline

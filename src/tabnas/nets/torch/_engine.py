@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tabnas.errors import TabNASError
-from tabnas.nets._engine import MAX_GRADIENT_NORM, Rows, State
+from tabnas.nets._engine import MAX_GRADIENT_NORM, RowIndex, State
 from tabnas.nets._examples import Examples, Float32Array
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import NUMERIC_EMBEDDING, Child, SuperNetShape
@@ -24,6 +24,7 @@ from tabnas.nets.torch._group import Group
 from tabnas.nets.torch._network import forward, mean_loss, row_losses
 from tabnas.nets.torch._numeric_embeddings import Knots, Positions, embed, sum_by_knot
 from tabnas.nets.torch._optimizer_state import OptimizerState
+from tabnas.nets.torch._row_checks import check_rows, check_weight, split_batch
 
 MOMENTS = ("first_moment", "second_moment")
 Batch = Mapping[str, Tensor]
@@ -55,7 +56,7 @@ class TorchEngine:
             name: torch.tensor(weights[name], device=self._device) for name in shape.shapes()
         }
         self._optimizer_state = OptimizerState(shape, optimizer, self._weights)
-        self._knots = Knots(shape.task.inputs, self._device) if shape.knots else None
+        self._knots = Knots(shape.spec.inputs, self._device) if shape.knots else None
         self._cached: tuple[Examples, dict[str, Tensor]] | None = None
 
     # -- training --------------------------------------------------------------------------------
@@ -64,12 +65,12 @@ class TorchEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rates: Sequence[float],
     ) -> list[float]:
         """Take one step after another; return their losses, up to the first that is not finite."""
         for batch in rows:  # all before the first step, so that an error changes nothing
-            _check_weight(examples, batch)
+            check_weight(examples, batch)
         losses: list[float] = []
         for step in zip(children, rows, learning_rates, strict=True):
             losses.append(self._train_step(examples, *step))
@@ -78,12 +79,12 @@ class TorchEngine:
         return losses
 
     def _train_step(
-        self, examples: Examples, child: Child, rows: Rows, learning_rate: float
+        self, examples: Examples, child: Child, rows: RowIndex, learning_rate: float
     ) -> float:
         """Take one step of one child and return the loss before it."""
         if self._group is None:
             return self.train_step_workers([child], examples, [rows], learning_rate)[0]
-        parts, shares = _split_batch(examples, rows, self._group.size)
+        parts, shares = split_batch(examples, rows, self._group.size)
         losses = self._step([child] * len(parts), examples, parts, shares, learning_rate)
         return sum(share * loss for share, loss in zip(shares, losses, strict=True))
 
@@ -91,12 +92,12 @@ class TorchEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         learning_rate: float,
     ) -> list[float]:
         """Take one step by the average gradient of several children, each on its own rows."""
         for batch in rows:  # also those of other processes, so that all raise the same error
-            _check_weight(examples, batch)
+            check_weight(examples, batch)
         shares = [1.0 / len(children)] * len(children)
         return self._step(children, examples, rows, shares, learning_rate)
 
@@ -104,12 +105,12 @@ class TorchEngine:
         self,
         children: Sequence[Child],
         examples: Examples,
-        rows: Sequence[Rows],
+        rows: Sequence[RowIndex],
         shares: Sequence[float],
         learning_rate: float,
     ) -> list[float]:
         """Take one step by the sum of share * gradient over the workers; return their losses."""
-        counts = [_check_rows(examples, batch) for batch in rows]
+        counts = [check_rows(examples, batch) for batch in rows]
         local_workers, announcement = range(len(children)), None
         if self._group is not None:
             local_workers = self._group.local_indices(len(children))
@@ -167,7 +168,7 @@ class TorchEngine:
         if isfinite(value) and not float(squares.sum()) < MAX_GRADIENT_NORM**2:
             value = inf
         dense = dict(zip(leaves, grads, strict=True))
-        units = self._shape.space.inputs - self._shape.task.inputs.numeric
+        units = self._shape.space.inputs - self._shape.spec.inputs.numeric
         if positions is not None:
             dense[NUMERIC_EMBEDDING] = sum_by_knot(
                 input_grad[:, units:], positions, self._shape.knots
@@ -177,18 +178,18 @@ class TorchEngine:
     # -- evaluation ------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def loss(self, child: Child, examples: Examples, rows: Rows) -> float:
+    def loss(self, child: Child, examples: Examples, rows: RowIndex) -> float:
         """Return the weighted mean loss."""
-        _check_weight(examples, rows)
+        check_weight(examples, rows)
         batch = self._batch(examples, rows)
         x = self._inputs(child, batch)
         return float(self._loss(self._child_weights(child), child, x, batch))
 
-    def losses(self, children: Sequence[Child], examples: Examples, rows: Rows) -> list[float]:
+    def losses(self, children: Sequence[Child], examples: Examples, rows: RowIndex) -> list[float]:
         """Return the loss of each child on the same rows; a group divides the children."""
         if self._group is None:
             return [self.loss(child, examples, rows) for child in children]
-        _check_weight(examples, rows)
+        check_weight(examples, rows)
         announcement = self._group.announce(_describe("losses", children, [rows]))
         losses = torch.zeros(len(children), dtype=torch.float64)
         for index in self._group.local_indices(len(children)):
@@ -199,17 +200,19 @@ class TorchEngine:
         return [float(loss) for loss in losses.tolist()]
 
     @torch.no_grad()
-    def logits(self, child: Child, examples: Examples, rows: Rows) -> Float32Array:
+    def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Float32Array:
         """Return the logits [rows, outputs]."""
-        _check_rows(examples, rows)
+        check_rows(examples, rows)
         x = self._inputs(child, self._batch(examples, rows))
         return _to_numpy(forward(self._child_weights(child), child, x))
 
-    def gradients(self, child: Child, examples: Examples, rows: Rows) -> dict[str, Float32Array]:
+    def gradients(
+        self, child: Child, examples: Examples, rows: RowIndex
+    ) -> dict[str, Float32Array]:
         """Return the gradient of every array the child uses, in the child's shapes."""
         blocks = find_used_blocks(self._shape, [child])
         gradient = StepGradient(
-            self._shape, blocks, [_check_weight(examples, rows)], self._device,
+            self._shape, blocks, [check_weight(examples, rows)], self._device,
             dimension=child.architecture.dimension,
         )  # fmt: skip
         batch = self._batch(examples, rows)
@@ -256,7 +259,7 @@ class TorchEngine:
 
     def _loss(self, weights: Mapping[str, Tensor], child: Child, x: Tensor, batch: Batch) -> Tensor:
         losses = row_losses(
-            self._shape.task.loss,
+            self._shape.spec.loss,
             forward(weights, child, x),
             batch["target"],
             batch.get("probabilities"),
@@ -265,7 +268,7 @@ class TorchEngine:
 
     # -- data ------------------------------------------------------------------------------------
 
-    def _batch(self, examples: Examples, rows: Rows) -> dict[str, Tensor]:
+    def _batch(self, examples: Examples, rows: RowIndex) -> dict[str, Tensor]:
         """Return the rows on the device; the examples that were used last stay there."""
         if self._cached is None or self._cached[0] is not examples:
             self._cached = (examples, self._to_device(examples))
@@ -333,47 +336,8 @@ def _to_numpy(tensor: Tensor) -> NDArray[Any]:
     return array
 
 
-def _check_rows(examples: Examples, rows: Rows) -> int:
-    """Return the number of rows; raise an error if there are none, or if one does not exist."""
-    total = len(examples)
-    if isinstance(rows, slice):
-        start, stop, _ = rows.indices(total)
-        count = stop - start
-        valid = count > 0
-    else:
-        count = len(rows)
-        valid = count > 0 and int(rows.min()) >= 0 and int(rows.max()) < total
-    if not valid:
-        raise TabNASError(
-            f"rows must be at least one, each from 0 to {total - 1}, got none or others"
-        )
-    return count
-
-
-def _check_weight(examples: Examples, rows: Rows) -> int:
-    """Check the rows and that at least one has a weight above 0; return their number."""
-    count = _check_rows(examples, rows)
-    if len(examples.weight) and not examples.weight[rows].any():
-        raise TabNASError("at least one row of a batch must have a weight above 0, got none")
-    return count
-
-
-def _split_batch(examples: Examples, rows: Rows, parts: int) -> tuple[list[Rows], list[float]]:
-    """Split a batch into parts; return them and the share of the weight that each has.
-
-    The mean over all rows is the sum of share * mean over the parts.
-    """
-    _check_weight(examples, rows)
-    numbers = np.arange(len(examples))[rows] if isinstance(rows, slice) else rows
-    pieces = [piece for piece in np.array_split(numbers, parts) if len(piece)]
-    weights = [float(len(piece)) for piece in pieces]
-    if len(examples.weight):
-        weights = [float(examples.weight[piece].sum(dtype=np.float64)) for piece in pieces]
-    return [*pieces], [weight / sum(weights) for weight in weights]
-
-
 def _describe(
-    what: str, children: Sequence[Child], rows: Sequence[Rows], learning_rate: float = 0.0
+    what: str, children: Sequence[Child], rows: Sequence[RowIndex], learning_rate: float = 0.0
 ) -> bytes:
     """Describe a call, for all processes of a group to compare."""
     numbers = [repr(r).encode() if isinstance(r, slice) else r.tobytes() for r in rows]

@@ -1,4 +1,4 @@
-"""Collective operations of the processes of a job, which all run in lockstep."""
+"""Collective operations of the processes of a run, which all run in lockstep."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Group:
         self.size = dist.get_world_size()
 
     def local_indices(self, count: int) -> range:
-        """Return which of `count` pieces of work this process does."""
+        """Return which of `count` chunks of work this process does."""
         return range(self.rank, count, self.size)
 
     def announce(self, operation: bytes, length: int = 0) -> Announcement:

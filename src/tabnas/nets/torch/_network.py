@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from tabnas.nets._network_spec import Loss
 from tabnas.nets._shape import NORM_EPSILON, Child
-from tabnas.nets._task import Loss
 
 
 def forward(weights: Mapping[str, Tensor], child: Child, x: Tensor) -> Tensor:

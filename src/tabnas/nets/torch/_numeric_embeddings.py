@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from tabnas.nets._task import Inputs
+from tabnas.nets._network_spec import Inputs
 
 
 @dataclass(frozen=True, eq=False)

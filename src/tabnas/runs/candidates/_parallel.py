@@ -11,6 +11,8 @@ from tabnas.model import get_metric
 from tabnas.runs._answers import Answers
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
+from tabnas.runs.candidates._candidate import Candidate, Trial
+from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import (
     candidate_step,
     find_worse,
@@ -20,14 +22,13 @@ from tabnas.runs.candidates._train_candidates import (
     record_candidate,
     run_training,
 )
-from tabnas.runs.candidates._training import Candidate, Trial, make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint
 from tabnas.runs.plan._plan import Plan, TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._search_step import SearchResult
 
-Job = tuple[int, int, Trial]
+CandidateJob = tuple[int, int, Trial]
 """The index of a limit, the index of a candidate of that limit, and what it is."""
 
 
@@ -65,7 +66,7 @@ def _train_round(
     job_config: JobConfig,
 ) -> None:
     """Train the trials of every limit that are not trained yet."""
-    all_jobs: list[Job] = [
+    all_jobs: list[CandidateJob] = [
         (limit_index, k, trial)
         for limit_index, its_trials in enumerate(trials)
         for k, trial in enumerate(its_trials)
@@ -90,7 +91,7 @@ def _train_round(
 
 
 def _training_data(data: PreparedData) -> PreparedData:
-    """Return what a worker needs: it neither scores nor measures."""
+    """Return what a job needs: it neither scores nor measures."""
     return replace(data, test=None, latency_rows=None, trees=None, unlimited=None)
 
 
@@ -99,9 +100,9 @@ def _train(
     plans: Sequence[TrainingPlan],
     metric_name: str,
     answers: Answers | None,
-    job: Job,
+    job: CandidateJob,
 ) -> Candidate:
-    """Train one candidate, in a worker."""
+    """Train one candidate; this is a job."""
     limit_index, _, trial = job
     metric = get_metric(metric_name, data[limit_index].target.task)
     return run_training(

@@ -15,18 +15,13 @@ from tabnas.nets import NonFiniteLossError
 from tabnas.results import describe_lesson
 from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs._context import RunContext
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs._progress import PhaseProgress, ProgressCallback
-from tabnas.runs._tasks import TaskPool
-from tabnas.runs.candidates._fold_tasks import FoldTasks
-from tabnas.runs.candidates._training import (
-    Candidate,
-    CandidateTraining,
-    CrossValidation,
-    FractionCallback,
-    StepCallback,
-    Trial,
-    make_candidate_training,
-)
+from tabnas.runs.candidates._candidate import Candidate, Trial
+from tabnas.runs.candidates._cross_validation import CrossValidation
+from tabnas.runs.candidates._fold_jobs import FoldJobs
+from tabnas.runs.candidates._make_training import make_candidate_training
+from tabnas.runs.candidates._training import CandidateTraining, FractionCallback, StepCallback
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 from tabnas.runs.plan._plan import Plan
 from tabnas.space import Architecture, Precision
@@ -55,7 +50,7 @@ def train_candidates(
     architectures: Sequence[Architecture],
     on_progress: ProgressCallback,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> list[Candidate]:
     """Train every architecture stand-alone, and the best of them with every lesson.
 
@@ -131,16 +126,16 @@ def _start_trial(
     step: str,
     phase: PhaseProgress,
     checkpoint: StepCheckpoint,
-    pool: TaskPool,
+    pool: JobPool,
 ) -> Callable[[], Candidate]:
     """Start the training of a candidate; return a function that waits for it."""
-    on_fraction = phase.add_task(describe_trial(trial, run))
+    on_fraction = phase.add_job(describe_trial(trial, run))
     if step in checkpoint:
         on_fraction(1.0)
         return partial(_load_candidate, trial, step, run.plan, checkpoint)
     training = make_candidate_training(trial, run.data, run.plan, run.metric, run.answers)
     if isinstance(training, CrossValidation):
-        folds = FoldTasks(training, step, on_fraction, checkpoint, pool)
+        folds = FoldJobs(training, step, on_fraction, checkpoint, pool)
 
         def wait() -> Candidate:
             candidate = folds.wait()
@@ -151,8 +146,8 @@ def _start_trial(
         return wait
 
     def train() -> Candidate:
-        (part,) = training.parts
-        checkpoint.start_or_restore(step, part)
+        (network_training,) = training.trainings
+        checkpoint.start_or_restore(step, network_training)
         candidate = run_training(training, on_fraction, checkpoint.save_if_due)
         record_candidate(step, candidate, checkpoint)
         return candidate

@@ -26,13 +26,13 @@ class DamagedCheckpointError(TabNASError):
     """The content of a checkpoint is not what was written."""
 
 
-def write_checkpoint(folder: Path, facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
+def write_checkpoint(folder: Path, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write the next checkpoint to a temporary file, sync it, rename it; then remove old ones."""
     refuse_links(folder.parent, folder.name)
     folder.mkdir(parents=True, exist_ok=True)
     written = _existing(folder)
     number = 1 + (int(written[-1].stem) if written else 0)
-    payload = pack(facts, arrays)
+    payload = pack(values, arrays)
     with atomic_file(folder / f"{number:06d}{ENDING}") as file:
         file.write(MAGIC + sha256(payload).digest())
         file.write(payload)

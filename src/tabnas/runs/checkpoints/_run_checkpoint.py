@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.checkpoints._file import has_checkpoint, read_checkpoint, write_checkpoint
 from tabnas.runs.checkpoints._step_checkpoint import (
     Resumable,
@@ -47,7 +47,7 @@ class RunCheckpoint:
         What two runs must have in common for one to resume the other.
     every
         Seconds between two checkpoints.
-    ranks
+    process_group
         The processes of the run. The first reads and writes the folder and sends what it holds to
         the others. If one receives a signal to stop, all stop after the same step.
     """
@@ -58,10 +58,10 @@ class RunCheckpoint:
         *,
         identity: Mapping[str, Any] | None = None,
         every: float = SAVE_EVERY,
-        ranks: Ranks = SINGLE_PROCESS,
+        process_group: ProcessGroup = SINGLE_PROCESS,
     ) -> None:
         self._folder = folder
-        self._ranks = ranks
+        self._process_group = process_group
         self._steps = 0
         self._every = every
         self._identity = dict(identity or {})
@@ -135,14 +135,18 @@ class RunCheckpoint:
             self._suspend()
             raise StepCancelledError
         stop = self.signals.received
-        if self._ranks.size > 1:
+        if self._process_group.size > 1:
             self._steps += 1
-            stop = self._ranks.all_reduce_max(stop) if self._steps % SIGNAL_CHECK_STEPS == 0 else 0
+            stop = (
+                self._process_group.all_reduce_max(stop)
+                if self._steps % SIGNAL_CHECK_STEPS == 0
+                else 0
+            )
         if stop:
             self._suspend()
             self.save()
             # wait for the first: if others exit, it may be killed while it writes
-            self._ranks.broadcast(None)
+            self._process_group.broadcast(None)
             raise RunStopped(stop)
         if self._is_saving or (
             self._folder is not None and monotonic() - self._last >= self._every
@@ -158,7 +162,7 @@ class RunCheckpoint:
                 self._states.pop(step, None)
 
     def abandon(self) -> None:
-        """Forget the step that runs in this thread: it has failed, and nobody may wait for it."""
+        """Forget the step that runs in this thread: it has failed, and nothing waits for it."""
         with self._lock:
             self._running.pop(getattr(self._thread, "step", ""), None)
 
@@ -209,7 +213,7 @@ class RunCheckpoint:
         """Read the checkpoint of an earlier process; the first rank reads it for all."""
         checkpoint = None if self._folder is None else read_checkpoint(self._folder)
         own_values, own_arrays, self.note = checkpoint or (None, {}, "")
-        values, arrays = self._ranks.broadcast(own_values, own_arrays)
+        values, arrays = self._process_group.broadcast(own_values, own_arrays)
         if values is None:
             return
         with reject_malformed():
@@ -250,7 +254,7 @@ class RunCheckpoint:
             yield
             return
         self.save()
-        with self.signals.interruptible():  # not `save_if_due`: the other ranks have finished
+        with self.signals.interruptible():  # not `save_if_due`: the other processes have finished
             yield
 
     @contextmanager
@@ -260,7 +264,7 @@ class RunCheckpoint:
         A second Ctrl-C stops at once, unless there are several processes: their launcher ends those
         that take too long.
         """
-        is_single = self._ranks.size == 1
+        is_single = self._process_group.size == 1
         if not is_main_thread() or (is_single and self._folder is None):
             yield
             return

@@ -61,10 +61,10 @@ def diagnose(
         return None
     if part.weight is not None:
         part = part.take(np.flatnonzero(part.weight > 0))
-    target, task = data.target, data.task
+    target, spec = data.target, data.spec
 
     def predict(encoded: EncodedTable) -> FloatArray:
-        return data.target_prediction(net.logits(architecture, make_examples(task, encoded)))
+        return data.target_prediction(net.logits(architecture, make_examples(spec, encoded)))
 
     prediction = predict(part.encoded)
     if not len(part) or not np.isfinite(prediction).all():

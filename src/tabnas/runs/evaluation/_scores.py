@@ -18,7 +18,7 @@ from tabnas.nets import SuperNet
 from tabnas.results import Diagnostics
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs.candidates._training import Candidate, Weights
+from tabnas.runs.candidates._candidate import Candidate, Weights
 from tabnas.runs.evaluation._diagnostics import diagnose
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.types import FloatArray
@@ -105,7 +105,7 @@ def add_score(
 
 def load_network(run: RunContext, weights: Weights, chosen: Candidate) -> SuperNet:
     """Return a network with these weights of a candidate."""
-    net = SuperNet.standalone(chosen.architecture, run.data.task, engine=run.plan.engine)
+    net = SuperNet.standalone(chosen.architecture, run.data.spec, engine=run.plan.engine)
     net.load_weights(weights)
     return net
 

@@ -14,7 +14,7 @@ from tabnas.results import TEACHER, WITHOUT_TEACHER, TeacherSummary
 from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import calibrate, final_rows, make_final_trainer
-from tabnas.runs.candidates._training import Candidate, Weights
+from tabnas.runs.candidates._candidate import Candidate, Weights
 from tabnas.runs.evaluation._scores import add_score, load_network
 from tabnas.types import FloatArray
 
@@ -69,7 +69,7 @@ def _decode_answers(run: RunContext) -> FloatArray:
     answers, target = run.answers.test.astype(np.float64), run.data.target
     if isinstance(target, NumberTarget):
         return target.unscale_values(answers[:, 0])
-    if run.data.task.loss is Loss.LOGISTIC:
+    if run.data.spec.loss is Loss.LOGISTIC:
         return np.concatenate([1.0 - answers, answers], axis=1)
     return np.asarray(answers / answers.sum(axis=1, keepdims=True))
 
@@ -77,7 +77,7 @@ def _decode_answers(run: RunContext) -> FloatArray:
 def _train(run: RunContext, candidate: Candidate) -> Weights | None:
     """Return the weights of a cross-validated candidate, trained on the rows of all folds."""
     # of several processes, only the first evaluates
-    plan = run.plan if run.ranks.size == 1 else replace(run.plan, engine="torch")
+    plan = run.plan if run.process_group.size == 1 else replace(run.plan, engine="torch")
     trainer = make_final_trainer(candidate, final_rows(run, candidate), plan)
     try:
         trainer.run()

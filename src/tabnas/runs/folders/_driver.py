@@ -10,8 +10,8 @@ from tabnas.errors import TabNASError
 from tabnas.jobs import JobConfig
 from tabnas.results import RunResult, TradeoffResult
 from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._progress import ProgressCallback
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint, check_identity
 from tabnas.runs.folders._run_folder import CONFIG, RunFolder, load_config
@@ -33,7 +33,7 @@ def execute_in_folder(
     on_begin: Callable[[RunCheckpoint], None] = lambda checkpoint: None,
     checkpoint_seconds: float = SAVE_EVERY,
     tensorboard: bool = False,
-    ranks: Ranks = SINGLE_PROCESS,
+    process_group: ProcessGroup = SINGLE_PROCESS,
     job_config: JobConfig | None = None,
 ) -> tuple[tuple[FinishedRun, ...], RunResult | TradeoffResult]:
     """Execute a run or a trade-off in its folder, from its checkpoint if there is one.
@@ -46,7 +46,7 @@ def execute_in_folder(
         The status file of the folder; it passes progress on to a callback.
     on_begin
         Called with the checkpoint once the folder is written and before the work begins.
-    ranks, job_config
+    process_group, job_config
         The processes of a run, and the parallel jobs of a trade-off.
 
     Returns
@@ -55,7 +55,10 @@ def execute_in_folder(
     """
     status = status or StatusFile(folder.path)
     checkpoint = folder.begin(
-        planned, {**config, "plan": planned.saved_plan}, every=checkpoint_seconds, ranks=ranks
+        planned,
+        {**config, "plan": planned.saved_plan},
+        every=checkpoint_seconds,
+        process_group=process_group,
     )
     # of a trade-off, the loosest limit, whose search trains the weights
     main_run = planned.runs[-1] if isinstance(planned, PlannedTradeoff) else planned

@@ -8,6 +8,7 @@ from math import isfinite
 
 from tabnas.data import ClassTarget
 from tabnas.results import (
+    MEASURED_PREFIX,
     TOTAL,
     BoostedTreesSummary,
     CandidateResult,
@@ -77,7 +78,10 @@ def build_run_result(finished: FinishedRun) -> RunResult:
         versions=versions(),
         timings={name: round(value, 3) for name, value in finished.phase_seconds.items()}
         | {TOTAL: round(finished.total_seconds, 3)}
-        | {f"measured {name}": round(value, 3) for name, value in finished.measured_us.items()},
+        | {
+            f"{MEASURED_PREFIX}{name}": round(value, 3)
+            for name, value in finished.latencies_us.items()
+        },
     )
 
 

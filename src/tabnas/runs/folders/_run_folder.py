@@ -22,7 +22,7 @@ from tabnas.model import Model, load_model, save_model
 from tabnas.report import render_card, render_report
 from tabnas.results import RunResult, Snapshot, TradeoffResult, decode_history, decode_result
 from tabnas.runs._pipeline import FinishedRun, PlannedRun
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._file import has_checkpoint
 from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint
@@ -171,14 +171,14 @@ class RunFolder:
         config: Mapping[str, Any],
         *,
         every: float = SAVE_EVERY,
-        ranks: Ranks = SINGLE_PROCESS,
+        process_group: ProcessGroup = SINGLE_PROCESS,
     ) -> RunCheckpoint:
         """Open the checkpoint of the run, then write `config.toml`.
 
         If the run differs from that of the checkpoint, nothing is written, and an error is raised.
         """
         checkpoint = RunCheckpoint(
-            self.checkpoint, identity=run.identity(), every=every, ranks=ranks
+            self.checkpoint, identity=run.identity(), every=every, process_group=process_group
         )
         self.write_config(config)
         return checkpoint

@@ -80,7 +80,7 @@ def build_tradeoff_result(
         | {
             f"measured {name}, {folder_name(limit)}": round(us, 3)
             for limit, finished in zip(tradeoff.limits, finished_runs, strict=True)
-            for name, us in finished.measured_us.items()
+            for name, us in finished.latencies_us.items()
         },
     )
 

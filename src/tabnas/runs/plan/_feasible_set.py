@@ -21,10 +21,10 @@ def make_space(
     data: PreparedData, settings: RunSettings, budget: Budget, limit_share: float = 1.0
 ) -> SearchSpace:
     """Return the space of the user's widths, or the default space for a share of the limits."""
-    inputs = data.task.inputs
+    inputs = data.spec.inputs
     ends: dict[str, Any] = {
         "inputs": inputs.width,
-        "outputs": data.task.outputs,
+        "outputs": data.spec.outputs,
         "embedding_parameters": inputs.embedding_parameters,
         "numeric_embeddings": inputs.numeric_embeddings(settings.dimensions),
     }
@@ -46,7 +46,7 @@ def make_feasible_set(
     """Return the feasible set; an error for an empty one says what would help."""
     budget = settings.budget_with(latency.costs if latency else {})
     space = make_space(data, settings, budget, limit_share)
-    check_memory(space, data.task, optimizer)
+    check_memory(space, data.spec, optimizer)
     try:
         return FeasibleSet(space, budget)
     except InfeasibleError as error:

@@ -29,7 +29,7 @@ from tabnas.latency import (
 from tabnas.model import Model
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
-from tabnas.space import MEASURED_COSTS, Architecture
+from tabnas.space import LATENCY_COSTS, Architecture
 
 REFERENCE_NETWORKS = tuple(Architecture(widths) for widths in ((), (32,), (32, 32), (64, 16)))
 """Networks that are measured with the columns of the table, to find the overhead of the columns."""
@@ -143,10 +143,10 @@ def plan_latency(
     `on_fraction` receives how much of the measuring of this machine is done, if it was not measured
     before.
     """
-    names = [name for name in settings.limits if name in MEASURED_COSTS]
+    names = [name for name in settings.limits if name in LATENCY_COSTS]
     if not names:
         return None
-    embeddings = data.task.inputs.numeric_embeddings(settings.dimensions)
+    embeddings = data.spec.inputs.numeric_embeddings(settings.dimensions)
     dimensions = () if embeddings is None else tuple(filter(None, embeddings.dimensions))
     if resume:
         if saved is None:
@@ -166,7 +166,7 @@ def plan_latency(
     is_local = _is_this_machine(str(table.machine))
     costs = {}
     for name in names:
-        call = table.calls[MEASURED_COSTS[name]]
+        call = table.calls[LATENCY_COSTS[name]]
         overhead_us, embedding_us = (
             _measure_table(call.terms, call.rows, data, dimensions, measure)
             if is_local
@@ -230,7 +230,7 @@ def _predict_table(
     call: CallTable, data: PreparedData, dimensions: Sequence[int]
 ) -> tuple[float, dict[int, float]]:
     """Predict the same for another machine, from the kinds of the columns and their knots."""
-    inputs = data.task.inputs
+    inputs = data.spec.inputs
     columns = len(inputs.embedded)
     # the exported file has as many knots for each column as the column with most of them
     knots = columns * max(map(len, inputs.knots), default=0)
@@ -243,10 +243,10 @@ def _predict_table(
 def make_untrained_model(architecture: Architecture, data: PreparedData) -> Model:
     """Return a model of the run with random weights, which do not affect latency."""
     return untrained_model(
-        architecture, data.encoder, data.target, data.dimensions, data.task.inputs.knots
+        architecture, data.encoder, data.target, data.dimensions, data.spec.inputs.knots
     )
 
 
 def _shape(architecture: Architecture, data: PreparedData) -> NetworkShape:
-    inputs = data.task.inputs
-    return NetworkShape(inputs.width, architecture, data.task.outputs, columns=len(inputs.embedded))
+    inputs = data.spec.inputs
+    return NetworkShape(inputs.width, architecture, data.spec.outputs, columns=len(inputs.embedded))

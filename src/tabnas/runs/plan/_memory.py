@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from tabnas.errors import TabNASError
-from tabnas.nets import Optimizer, Task
+from tabnas.nets import NetworkSpec, Optimizer
 from tabnas.space import SearchSpace
 
 FLOAT_BYTES = 4
@@ -13,7 +13,9 @@ MAX_BYTES = 3 << 30
 """The most that all weights and their moments may take."""
 
 
-def estimate_network_bytes(space: SearchSpace, task: Task, optimizer: Optimizer) -> dict[str, int]:
+def estimate_network_bytes(
+    space: SearchSpace, spec: NetworkSpec, optimizer: Optimizer
+) -> dict[str, int]:
     """Return the bytes of the SuperNet's embeddings and layers, with the optimizer's moments.
 
     Embedding tables are completely in memory; a step reads and updates only the rows in use.
@@ -21,20 +23,20 @@ def estimate_network_bytes(space: SearchSpace, task: Task, optimizer: Optimizer)
     copies = FLOAT_BYTES * (1 + optimizer.moments)
     embeddings = space.numeric_embeddings
     dimension = 0 if embeddings is None else embeddings.dimensions[-1]
-    tables = task.inputs.embedding_parameters
+    tables = spec.inputs.embedding_parameters
     tables += 0 if embeddings is None else dimension * embeddings.knots
     widest = [space.input_width(dimension), *(max(layer) for layer in space.widths)]
     layers = sum(a * b + 3 * b for a, b in pairwise(widest))
-    heads = sum((width + 1) * task.outputs for width in widest)
+    heads = sum((width + 1) * spec.outputs for width in widest)
     return {
         "embeddings": copies * tables,
         "layers": copies * (layers + heads),
     }
 
 
-def check_memory(space: SearchSpace, task: Task, optimizer: Optimizer) -> None:
+def check_memory(space: SearchSpace, spec: NetworkSpec, optimizer: Optimizer) -> None:
     """Raise an error if the networks of a space would take too much memory."""
-    sizes = estimate_network_bytes(space, task, optimizer)
+    sizes = estimate_network_bytes(space, spec, optimizer)
     if sum(sizes.values()) <= MAX_BYTES:
         return
     gigabytes = {name: f"{count / 1e9:.1f} GB" for name, count in sizes.items()}

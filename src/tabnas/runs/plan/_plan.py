@@ -57,7 +57,7 @@ class SavedPlan:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TrainingPlan:
-    """How every candidate is trained and evaluated: what worker processes need of a plan."""
+    """How every candidate is trained and evaluated: what processes that run jobs need of a plan."""
 
     training: TrainingSettings
     optimizer: Optimizer
@@ -86,7 +86,7 @@ class Plan(TrainingPlan):
 
     @property
     def training_plan(self) -> TrainingPlan:
-        """The part of the plan that worker processes need."""
+        """The part of the plan that processes which run jobs need."""
         return TrainingPlan(**{f.name: getattr(self, f.name) for f in fields(TrainingPlan)})
 
     @property
@@ -163,5 +163,5 @@ class Plan(TrainingPlan):
 
     @property
     def max_candidates(self) -> int:
-        """The number of candidates that a long time may lead to."""
+        """The largest number of candidates, which a long time limit leads to."""
         return max(self.candidates, min(MAX_CANDIDATES, self.selection_rows // ROWS_PER_CANDIDATE))

@@ -9,20 +9,20 @@ from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.latency import LatencyTerms, Measure
 from tabnas.model import Model
-from tabnas.runs._ranks import ENGINE, Ranks
+from tabnas.runs._process_group import ENGINE, ProcessGroup
 from tabnas.runs.plan._plan import Plan, SavedPlan
 
 MakePlan = Callable[[SavedPlan | None], Plan]
 
 
-def share_plan(make_plan: MakePlan, saved: SavedPlan | None, ranks: Ranks) -> Plan:
+def share_plan(make_plan: MakePlan, saved: SavedPlan | None, process_group: ProcessGroup) -> Plan:
     """Return the plan of the first process, on whatever machine the others are."""
-    plan = make_plan(saved) if ranks.is_first else None
+    plan = make_plan(saved) if process_group.is_first else None
     decisions = None
     if plan is not None:
         is_local = plan.latency is not None and plan.latency.is_local
         decisions = {"saved": plan.saved_plan, "is_local": is_local}
-    decisions, _ = ranks.broadcast(decisions)
+    decisions, _ = process_group.broadcast(decisions)
     plan = plan or make_plan(SavedPlan.decode(decisions["saved"]))
     if plan.engine != "torch":
         raise TabNASError(
@@ -31,19 +31,19 @@ def share_plan(make_plan: MakePlan, saved: SavedPlan | None, ranks: Ranks) -> Pl
         )
     latency = plan.latency
     if latency is not None:
-        shared = _share_measure(latency.measure, ranks)
+        shared = _share_measure(latency.measure, process_group)
         latency = replace(latency, is_local=decisions["is_local"], measure=shared)
     return replace(plan, engine=ENGINE, latency=latency)
 
 
-def _share_measure(measure: Measure, ranks: Ranks) -> Measure:
+def _share_measure(measure: Measure, process_group: ProcessGroup) -> Measure:
     """Return a function that measures in the first process, and returns that in all."""
 
     def measure_once(
         models: Sequence[Model], sample: Table, rows: int, terms: LatencyTerms
     ) -> list[float]:
-        measured = list(measure(models, sample, rows, terms)) if ranks.is_first else None
-        shared: list[float] = ranks.broadcast(measured)[0]
+        measured = list(measure(models, sample, rows, terms)) if process_group.is_first else None
+        shared: list[float] = process_group.broadcast(measured)[0]
         return shared
 
     return measure_once

@@ -9,8 +9,8 @@ from typing import Literal
 
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
-from tabnas.model import MAX_TREE_ROWS, network_task
-from tabnas.nets import Task
+from tabnas.model import MAX_TREE_ROWS, make_network_spec
+from tabnas.nets import NetworkSpec
 from tabnas.runs.plan._timing import TREE_CELL_SECONDS, TREE_SECONDS
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepared_data import PreparedData
@@ -177,7 +177,7 @@ def count_fits(folds: int, *, nested: bool) -> int:
 
 def _trees_seconds(data: PreparedData, rows: int) -> float:
     """Return about how long a fit of the trees takes on one core."""
-    outputs = data.task.outputs
+    outputs = data.spec.outputs
     cells = min(rows, MAX_TREE_ROWS) * (len(data.encoder.features) + len(data.encoder.categories))
     trees = outputs * min(ITERATIONS, max_iterations(outputs))
     return trees * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
@@ -185,22 +185,22 @@ def _trees_seconds(data: PreparedData, rows: int) -> float:
 
 def _network_seconds(data: PreparedData, rows: int) -> float:
     """Return about how long a fit of the network takes on one core."""
-    task = teacher_task(data)
-    architecture = network_architecture(task)
-    inputs = task.inputs.width + architecture.dimension * len(task.inputs.embedded)
-    widths = [inputs, *architecture.widths, task.outputs]
+    spec = make_teacher_spec(data)
+    architecture = network_architecture(spec)
+    inputs = spec.inputs.width + architecture.dimension * len(spec.inputs.embedded)
+    widths = [inputs, *architecture.widths, spec.outputs]
     weights = sum(a * b for a, b in pairwise(widths))
     settings = network_settings(rows, 0)
     epochs = max(EPOCHS, settings.epochs - EPOCHS)
     return rows * epochs * (weights * SECONDS_PER_WEIGHT + SECONDS_PER_ROW)
 
 
-def teacher_task(data: PreparedData) -> Task:
-    """Return the task of the network teacher: all categories, and as many knots as rows allow."""
+def make_teacher_spec(data: PreparedData) -> NetworkSpec:
+    """Return the spec of the network teacher: all categories, and as many knots as rows allow."""
     unlimited = data.unlimited
     assert unlimited is not None
     knots = () if unlimited.knot_rule is None else unlimited.knot_rule.choose(Budget())
-    return network_task(unlimited.encoder, unlimited.target, unlimited.dimensions, knots)
+    return make_network_spec(unlimited.encoder, unlimited.target, unlimited.dimensions, knots)
 
 
 def _find_obstacle(data: PreparedData) -> str | None:
@@ -209,10 +209,10 @@ def _find_obstacle(data: PreparedData) -> str | None:
         return "the training rows are in a store, not in memory"
     parts = (data.train_and_validation, data.test, data.unlabelled)
     rows = sum(len(part) for part in parts if part is not None)
-    needed = ANSWER_COPIES * 4 * rows * data.task.outputs
+    needed = ANSWER_COPIES * 4 * rows * data.spec.outputs
     if needed <= MAX_ANSWER_BYTES:
         return None
     return (
-        f"its answers to {rows:,} rows and {data.task.outputs:,} classes would take "
+        f"its answers to {rows:,} rows and {data.spec.outputs:,} classes would take "
         f"{needed / 1e9:.1f} GB, and may take {MAX_ANSWER_BYTES / 1e9:.1f} GB"
     )

@@ -37,7 +37,7 @@ def time_step(
 ) -> float:
     """Measure the seconds of a training step of the largest feasible network."""
     largest = feasible.most_expensive()
-    net = SuperNet.standalone(largest, data.task, optimizer=optimizer, engine=engine)
+    net = SuperNet.standalone(largest, data.spec, optimizer=optimizer, engine=engine)
     examples = data.train_in_memory.examples
     rows = stream(0, "pace").integers(len(examples), size=min(batch_size, len(examples)))
     net.train_step(largest, examples, rows, 0.0)  # compiles
@@ -54,4 +54,4 @@ def estimate_comparison_seconds(data: PreparedData, settings: RunSettings) -> fl
         return 0.0
     columns = len(data.encoder.features) + len(data.encoder.categories)
     cells = min(len(data.train), MAX_TREE_ROWS) * columns
-    return TREES * data.task.outputs * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
+    return TREES * data.spec.outputs * (TREE_SECONDS + TREE_CELL_SECONDS * cells)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tabnas.data import EncodedTable, TableEncoder, Target
 from tabnas.model import make_examples
-from tabnas.nets import Examples, Loss, Task, concatenate_targets
+from tabnas.nets import Examples, Loss, NetworkSpec, concatenate_targets
 from tabnas.types import FloatArray, IntArray
 
 
@@ -35,10 +35,10 @@ class EncodedRows:
     @property
     def training_target(self) -> NDArray[Any]:
         """Class indices, or values as scaled for training."""
-        is_regression = self.examples.task.loss is Loss.SQUARED_ERROR
+        is_regression = self.examples.spec.loss is Loss.SQUARED_ERROR
         return self.examples.values[:, 0] if is_regression else self.y
 
-    def recode(self, task: Task, encoder: TableEncoder, max_categories: int) -> EncodedRows:
+    def recode(self, spec: NetworkSpec, encoder: TableEncoder, max_categories: int) -> EncodedRows:
         """Return the same rows with at most `max_categories` categories of each column.
 
         The numbers are shared with these rows.
@@ -46,12 +46,12 @@ class EncodedRows:
         categorical = self.encoded.categorical.copy()
         encoder.recode(categorical, max_categories)
         encoded = EncodedTable(self.encoded.numeric, categorical)
-        return replace(self, encoded=encoded).with_task(task)
+        return replace(self, encoded=encoded).with_spec(spec)
 
-    def with_task(self, task: Task) -> EncodedRows:
-        """Return the same rows for networks of another task, which share the arrays."""
+    def with_spec(self, spec: NetworkSpec) -> EncodedRows:
+        """Return the same rows for networks of another spec, which share the arrays."""
         weight = self.examples.weight if len(self.examples.weight) else None
-        examples = make_examples(task, self.encoded, self.examples.target, weight)
+        examples = make_examples(spec, self.encoded, self.examples.target, weight)
         return EncodedRows(examples, self.encoded, self.y, self.weight)
 
     def take(self, rows: IntArray | slice) -> EncodedRows:
@@ -66,7 +66,7 @@ class EncodedRows:
 
 
 def make_encoded_rows(
-    task: Task,
+    spec: NetworkSpec,
     target: Target,
     encoded: EncodedTable,
     y: NDArray[Any],
@@ -80,7 +80,7 @@ def make_encoded_rows(
         training_weight = class_weight[y]
         if weight is not None:
             training_weight = weight * training_weight
-    examples = make_examples(task, encoded, target.scale_values(y), training_weight)
+    examples = make_examples(spec, encoded, target.scale_values(y), training_weight)
     return EncodedRows(examples, encoded, y, weight)
 
 
@@ -91,8 +91,8 @@ def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
         return np.concatenate([get(first), get(second)])
 
     encoded = EncodedTable(join(lambda r: r.encoded.numeric), join(lambda r: r.encoded.categorical))
-    task = first.examples.task
-    target = concatenate_targets(task, first.examples.target, second.examples.target)
+    spec = first.examples.spec
+    target = concatenate_targets(spec, first.examples.target, second.examples.target)
     training_weight, weight = None, None
     if len(first.examples.weight) or len(second.examples.weight):
         training_weight = join(
@@ -100,5 +100,5 @@ def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
         )
     if first.weight is not None or second.weight is not None:
         weight = join(lambda r: np.ones(len(r)) if r.weight is None else r.weight)
-    joined = make_examples(task, encoded, target, training_weight)
+    joined = make_examples(spec, encoded, target, training_weight)
     return EncodedRows(joined, encoded, join(lambda r: r.y), weight)

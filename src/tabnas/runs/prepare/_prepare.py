@@ -26,8 +26,8 @@ from tabnas.data import (
 )
 from tabnas.data.lowlevel import RowError
 from tabnas.errors import TabNASError
-from tabnas.model import network_task
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.model import make_network_spec
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
 from tabnas.runs.prepare._given_answers import read_given_answers
@@ -37,10 +37,10 @@ from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.runs.prepare._row_split import compute_class_weights, note_rare_classes, split_rows
 from tabnas.runs.prepare._stored_data import prepare_store
-from tabnas.runs.prepare._table_rows import TableRows, make_tree_data, note_leaks
+from tabnas.runs.prepare._table_subset import TableSubset, make_tree_data, note_leaks
 from tabnas.runs.prepare._unlabelled_rows import encode_unlabelled
 from tabnas.settings import RunSettings
-from tabnas.space import MEASURED_COSTS, Budget
+from tabnas.space import LATENCY_COSTS, Budget
 from tabnas.stores import Store
 from tabnas.types import FloatArray, IntArray
 
@@ -48,7 +48,7 @@ MIN_ROWS = 10
 """Fewer rows are not enough for training, validation and test."""
 FOLDS = 5
 MAX_UNSCALED_VALUE = 1e15
-SAMPLE_ROWS = max(MEASURED_COSTS.values())
+SAMPLE_ROWS = max(LATENCY_COSTS.values())
 
 
 def prepare_data(
@@ -57,14 +57,16 @@ def prepare_data(
     *,
     validation: LabelledTable | None = None,
     test: LabelledTable | None = None,
-    ranks: Ranks = SINGLE_PROCESS,
+    process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> PreparedData:
     """Return the encoded rows of a table or a store, with embeddings that fit the limits.
 
-    A store is split and encoded already. Of several processes, `ranks`, each reads its share of a
-    store, and all of a table.
+    A store is split and encoded already. Each process of a group reads its share of a store, and
+    all of a table.
     """
-    unlimited = prepare_unlimited(data, settings, validation=validation, test=test, ranks=ranks)
+    unlimited = prepare_unlimited(
+        data, settings, validation=validation, test=test, process_group=process_group
+    )
     return unlimited.limit_embeddings(settings.budget)
 
 
@@ -74,7 +76,7 @@ def prepare_unlimited(
     *,
     validation: LabelledTable | None = None,
     test: LabelledTable | None = None,
-    ranks: Ranks = SINGLE_PROCESS,
+    process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> PreparedData:
     """Return the same with all categories, and embeddings as wide as they are without a limit."""
     if not isinstance(data, Store):
@@ -84,7 +86,7 @@ def prepare_unlimited(
             "the rows of a store were split when it was encoded, but validation or test rows are "
             "given too; leave them out"
         )
-    return prepare_store(data, settings, ranks)
+    return prepare_store(data, settings, process_group)
 
 
 def prepare_table(
@@ -158,7 +160,7 @@ def prepare_table(
         times=times,
         unlabelled=unlabelled.encoded,
         latency_rows=_sample(data.features, encoder, fitted.rows)
-        if settings.limits.keys() & MEASURED_COSTS
+        if settings.limits.keys() & LATENCY_COSTS
         else None,
         knot_rule=KnotRule.from_rows(
             development.encoded.numeric[: len(split.train)],
@@ -184,7 +186,7 @@ def prepare_table(
         if settings.teacher_columns
         else None,
     )
-    train = TableRows(data.features, split.train)
+    train = TableSubset(data.features, split.train)
     held_out = _select_rows(validation, data, split.validation)
     leaks = note_leaks(prepared, train, held_out, seed=settings.seed)
     prepared = replace(prepared, notes=(*prepared.notes, *leaks))
@@ -211,7 +213,7 @@ class _Fitted:
             encoded = self.encoder.encode(data.features, rows=rows)
         taken = data if rows is None else data.take(rows)
         return make_encoded_rows(
-            network_task(self.encoder, self.target, self.dimensions),
+            make_network_spec(self.encoder, self.target, self.dimensions),
             self.target,
             encoded,
             taken.y,
@@ -244,11 +246,13 @@ def _fit(data: LabelledTable, settings: RunSettings, split: Split) -> _Fitted:
     return _Fitted(rows, encoder, target, dimensions, class_weight)
 
 
-def _select_rows(provided: LabelledTable | None, data: LabelledTable, rows: IntArray) -> TableRows:
+def _select_rows(
+    provided: LabelledTable | None, data: LabelledTable, rows: IntArray
+) -> TableSubset:
     """Return all rows that the user has provided, or these rows of the table."""
     if provided is None:
-        return TableRows(data.features, rows)
-    return TableRows(provided.features, np.arange(len(provided)))
+        return TableSubset(data.features, rows)
+    return TableSubset(provided.features, np.arange(len(provided)))
 
 
 @contextmanager

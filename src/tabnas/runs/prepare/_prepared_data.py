@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import EncodedTable, NumberTarget, Table, TableEncoder, Target
-from tabnas.model import TreeInputs, TreeMatrix, TreeRows, decode_outputs, network_task
-from tabnas.nets import Task, TrainingRows
+from tabnas.model import TreeInputs, TreeMatrix, TreeRows, decode_outputs, make_network_spec
+from tabnas.nets import NetworkSpec, TrainingRows
 from tabnas.runs.prepare._embedding_rule import choose_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate
 from tabnas.runs.prepare._given_answers import GivenAnswers
@@ -98,22 +98,22 @@ class PreparedData:
         )
 
     @property
-    def task(self) -> Task:
+    def spec(self) -> NetworkSpec:
         """The inputs, the outputs and the loss of every network of the run."""
-        return self.train_and_validation.examples.task
+        return self.train_and_validation.examples.spec
 
     def limit_embeddings(self, budget: Budget) -> Self:
         """Return the data with the vocabularies, embeddings and knots that fit the budget."""
         encoder, max_categories, dimensions = choose_embeddings(self.encoder, budget)
         knots = () if self.knot_rule is None else self.knot_rule.choose(budget)
-        task = network_task(encoder, self.target, dimensions, knots)
-        if encoder is self.encoder and task == self.task:
+        spec = make_network_spec(encoder, self.target, dimensions, knots)
+        if encoder is self.encoder and spec == self.spec:
             return replace(self, unlimited=self)
 
         def limit(rows: EncodedRows) -> EncodedRows:
             if encoder is self.encoder:
-                return rows.with_task(task)
-            return rows.recode(task, self.encoder, max_categories)
+                return rows.with_spec(spec)
+            return rows.recode(spec, self.encoder, max_categories)
 
         return replace(
             self,

@@ -10,11 +10,11 @@ from typing import Self
 
 import numpy as np
 
-from tabnas.data import EncodedTable, LabelledRows, Shares, UnseenCategories
+from tabnas.data import EncodedTable, LabelledArrays, Shares, UnseenCategories
 from tabnas.errors import TabNASError
-from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, network_task
-from tabnas.nets import Task, WindowedBatches
-from tabnas.runs._ranks import SINGLE_PROCESS, Ranks
+from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, make_network_spec
+from tabnas.nets import NetworkSpec, WindowedBatches
+from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.prepare._embedding_rule import choose_embeddings, fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
 from tabnas.runs.prepare._knot_rule import KnotRule
@@ -24,7 +24,7 @@ from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, Tre
 from tabnas.runs.prepare._row_split import balance_classes, note_rare_classes, require_classes
 from tabnas.runs.prepare._unlabelled_rows import note_left_out
 from tabnas.settings import RunSettings
-from tabnas.space import MEASURED_COSTS, Budget
+from tabnas.space import LATENCY_COSTS, Budget
 from tabnas.stores import PartName, Store
 from tabnas.streams import stream
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -48,13 +48,13 @@ class StoredRows:
     """The training rows of a store, read when they are needed (`nets.TrainingRows`)."""
 
     store: Store
-    task: Task
+    spec: NetworkSpec
     max_categories: int | None  # of a column, if a limit allows fewer than the store has
     class_weight: FloatArray | None  # [classes], the weight of a row
     total_weight: float
     window_rows: int
-    rank: int = 0  # this process, of `ranks` that share the work
-    ranks: int = 1
+    rank: int = 0  # of this process, among those that share the work
+    processes: int = 1
 
     def __len__(self) -> int:
         return self.store.rows["train"]
@@ -80,7 +80,7 @@ class StoredRows:
             seed=seed,
             workers=workers,
             # a single network divides its rows among all processes
-            local_workers=range(self.rank, workers, self.ranks) if workers > 1 else None,
+            local_workers=range(self.rank, workers, self.processes) if workers > 1 else None,
         )
 
     def load(self, blocks: IntArray, wanted: BoolArray | None = None) -> EncodedRows:
@@ -92,7 +92,7 @@ class StoredRows:
         """Return all rows of a part, or a sample of about `max_rows` from all over the table."""
         return self._part(*self.read_sample(part, max_rows, seed))
 
-    def read_sample(self, part: PartName, max_rows: int, seed: int) -> LabelledRows:
+    def read_sample(self, part: PartName, max_rows: int, seed: int) -> LabelledArrays:
         """Read the same rows as the store has them, with all their categories."""
         blocks, wanted = (-(-rows // self.block_rows) for rows in (self.store.rows[part], max_rows))
         chosen = np.arange(blocks)
@@ -105,7 +105,7 @@ class StoredRows:
         if self.max_categories is not None:
             self.store.encoder.recode(encoded.categorical, self.max_categories)
         return make_encoded_rows(
-            self.task, self.store.target, encoded, y, class_weight=self.class_weight
+            self.spec, self.store.target, encoded, y, class_weight=self.class_weight
         )
 
 
@@ -124,11 +124,11 @@ class StoredData(PreparedData):
     def limit_embeddings(self, budget: Budget) -> Self:
         # without the rows for a teacher: its answers to a sample would not do for all rows
         limited = replace(super().limit_embeddings(budget), unlimited=None)
-        if limited.encoder is self.encoder and limited.task == self.task:
+        if limited.encoder is self.encoder and limited.spec == self.spec:
             return self
         _, vocabulary, _ = choose_embeddings(self.encoder, budget)
         max_categories = None if limited.encoder is self.encoder else vocabulary
-        stored = replace(self.stored, task=limited.task, max_categories=max_categories)
+        stored = replace(self.stored, spec=limited.spec, max_categories=max_categories)
         return replace(limited, stored=stored)
 
     def tree_data(self) -> TreeData | None:
@@ -163,22 +163,24 @@ class StoredData(PreparedData):
         return sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PROCESS) -> StoredData:
+def prepare_store(
+    store: Store, settings: RunSettings, process_group: ProcessGroup = SINGLE_PROCESS
+) -> StoredData:
     """Return the data of a run on a store."""
     _check_settings(settings)
     encoder, dimensions = fit_embeddings(store.encoder, Budget())
-    task = network_task(encoder, store.target, dimensions)
+    spec = make_network_spec(encoder, store.target, dimensions)
     balance, total_weight = _weights(store, settings)
     row_bytes = 4 * (len(encoder.features) + len(encoder.categories) + 1)
     stored = StoredRows(
         store,
-        task,
+        spec,
         None,
         balance,
         total_weight,
         window_rows=max(MIN_BLOCK_ROWS, settings.memory // WINDOW_DIVISOR // row_bytes),
-        rank=ranks.rank,
-        ranks=ranks.size,
+        rank=process_group.rank,
+        processes=process_group.size,
     )
     share = settings.memory // row_bytes
     held_rows: dict[PartName, int] = dict.fromkeys(HELD_OUT, share // HELD_OUT_DIVISOR)
@@ -186,8 +188,8 @@ def prepare_store(store: Store, settings: RunSettings, ranks: Ranks = SINGLE_PRO
     known, validation, test = (
         stored.load_sample(part, held_rows[part], settings.seed) for part in ("train", *HELD_OUT)
     )
-    notes = [str(note) for note in store.facts.get("notes", ())]
-    read = store.facts.get("rows_read")
+    notes = [str(note) for note in store.metadata.get("notes", ())]
+    read = store.metadata.get("rows_read")
     if isinstance(read, int):
         notes += note_left_out(read - sum(store.rows.values()), store.target.name)
     for part, held in zip(HELD_OUT, (validation, test), strict=True):
@@ -284,7 +286,7 @@ def _check_settings(settings: RunSettings) -> None:
         raise TabNASError(
             "refit needs all rows in memory, but the rows of a store are on disk; leave it out"
         )
-    if settings.limits.keys() & MEASURED_COSTS:
+    if settings.limits.keys() & LATENCY_COSTS:
         raise TabNASError(
             "a limit on latency needs unencoded rows of the table, but a store has encoded "
             "rows only; limit parameters, bytes or flops instead"

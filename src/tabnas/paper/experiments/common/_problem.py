@@ -95,7 +95,7 @@ class SearchProblem:
         parts, plan = self.run.data, self.run.plan
         settings = replace(plan.training, epochs=epochs or plan.training.epochs)
         start = process_time()
-        net = SuperNet.standalone(architecture, parts.task, optimizer=plan.optimizer)
+        net = SuperNet.standalone(architecture, parts.spec, optimizer=plan.optimizer)
         train(net, architecture, parts.train.examples, settings, self.validation)
         return (process_time() - start) * plan.training.epochs / settings.epochs
 

@@ -103,7 +103,7 @@ class ProbabilitiesExperiment(Experiment):
 
     def report(self, rows: list[Row], summary: Mapping[str, Any]) -> str:
         parts = [_INTRODUCTION]
-        for title, facts in summary["tables"].items():
+        for title, space in summary["tables"].items():
             definition = self.tables[title]
             rewards = filter_rows(summary["rewards"], table=title)
             table = records_table(
@@ -120,22 +120,22 @@ class ProbabilitiesExperiment(Experiment):
             )
             ends = "\n".join(
                 f"- {row['title']}, seed {row['seed']}: most likely {row['most_likely']}, "
-                f"{row['most_likely_cost'] / facts['limit']:.0%} of the limit; Algorithm 3 selects "
+                f"{row['most_likely_cost'] / space['limit']:.0%} of the limit; Algorithm 3 selects "
                 f"{row['selected']}."
                 for row in filter_rows(summary["searches"], table=title)
             )
             epochs = definition.get("changes", {}).get("epochs")
             epochs = epochs or get_paper_table(definition["table"]).epochs
             parts.append(
-                f"## {title}\n\n{definition['table']} is {facts['description']}. "
-                f"{facts['feasible']:,} of {facts['architectures']:,} architectures are within "
-                f"{facts['limit']:,} parameters. {epochs} epochs (the paper's: "
-                f"{definition['paper_epochs']}), N = {facts['samples']:,}, RL learning rate "
+                f"## {title}\n\n{definition['table']} is {space['description']}. "
+                f"{space['feasible']:,} of {space['architectures']:,} architectures are within "
+                f"{space['limit']:,} parameters. {epochs} epochs (the paper's: "
+                f"{definition['paper_epochs']}), N = {space['samples']:,}, RL learning rate "
                 f"{definition['rl_learning_rate']} (the paper's: 0.005), beta = "
                 f"{definition['beta']}.\n\n{table}\n\n{ends}\n\n{_describe(rewards)}\n\n"
                 f"![{title}]({_file_name(title)}.png)"
             )
-        names = (table["table"] for table in self.tables.values())
+        names = (space["table"] for table in self.tables.values())
         available = [self.tables[title]["table"] for title in summary["tables"]]
         return "\n\n".join([*parts, describe_missing_tables(names, available)]).strip()
 

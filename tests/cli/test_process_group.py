@@ -166,7 +166,7 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
     """All that is chosen is the same, and what is measured is so to rounding."""
     assert found["architecture"] == expected["architecture"]
     names, losses = (
-        [[one[key] for one in facts["candidates"]] for facts in (found, expected)]
+        [[one[key] for one in result["candidates"]] for result in (found, expected)]
         for key in ("architecture", "score")
     )
     assert names[0] == names[1]
@@ -176,7 +176,9 @@ def assert_same(found: dict[str, Any], expected: dict[str, Any]) -> None:
 def assert_same_teacher(found: dict[str, Any], expected: dict[str, Any]) -> None:
     """Its answers are those of the compiled engine, so they have the same bits."""
     assert found["teacher"]["models"] == expected["teacher"]["models"]
-    shares = [[one["teacher_share"] for one in facts["candidates"]] for facts in (found, expected)]
+    shares = [
+        [one["teacher_share"] for one in result["candidates"]] for result in (found, expected)
+    ]
     assert shares[0] == shares[1]
     assert set(shares[0]) == {0.0, 0.4, 0.7}
     assert_same(found, expected)

@@ -27,14 +27,14 @@ ENGINE = "torch.distributed"
 TIMEOUT = timedelta(minutes=10)
 """A process that does not answer within this time is lost; one that dies is noticed at once."""
 REPORT_TIMEOUT = 3.0  # seconds that the others wait for the first to report an error
-HEARD_TIMEOUT = 0.5  # seconds that it waits for them: the key-value store may end with it
+HEARD_TIMEOUT = 0.5  # seconds that it waits for them: the counters may end with it
 POLL_SECONDS = 0.02
 STOP_SECONDS = 30.0
 """Seconds that processes have to stop if torchrun is gone; torchrun gives them as much."""
 REPORTED, HEARD = "tabnas/reported", "tabnas/heard"
 
 
-class Ranks:
+class ProcessGroup:
     """The processes of a run, numbered from 0; this class is the case of a single process.
 
     All processes execute the same steps with the same seeds. The first reads and writes the folder,
@@ -78,25 +78,25 @@ class Ranks:
                     )
 
 
-SINGLE_PROCESS = Ranks()
+SINGLE_PROCESS = ProcessGroup()
 """The default: a run in one process."""
 
 
-class KeyValueStore(Protocol):
-    """A small store of keys and numbers that all processes share."""
+class SharedCounters(Protocol):
+    """Counters by name that all processes share; PyTorch calls it a store."""
 
     def check(self, keys: list[str]) -> bool: ...
 
     def add(self, key: str, amount: int) -> int: ...
 
 
-class DistributedRanks(Ranks):
+class DistributedProcessGroup(ProcessGroup):
     """Several processes, connected by `torch.distributed`."""
 
-    def __init__(self, group: Group, store: KeyValueStore) -> None:
+    def __init__(self, group: Group, counters: SharedCounters) -> None:
         self.rank, self.size = group.rank, group.size
         self._group = group
-        self._store = store
+        self._counters = counters
 
     def broadcast(self, value: Any, arrays: Mapping[str, Any] | None = None) -> tuple[Any, Arrays]:
         message = pack({"value": value}, arrays or {}) if self.is_first else b""
@@ -120,20 +120,20 @@ class DistributedRanks(Ranks):
                 signal.signal(number, signal.SIG_IGN)
         try:
             if not self.is_first and _wait_until(
-                lambda: self._store.check([REPORTED]), REPORT_TIMEOUT
+                lambda: self._counters.check([REPORTED]), REPORT_TIMEOUT
             ):
-                self._store.add(HEARD, 1)
+                self._counters.add(HEARD, 1)
                 return False
-            if self._store.add(REPORTED, 1) > 1:
+            if self._counters.add(REPORTED, 1) > 1:
                 return False
-            _wait_until(lambda: self._store.add(HEARD, 0) >= self.size - 1, HEARD_TIMEOUT)
+            _wait_until(lambda: self._counters.add(HEARD, 0) >= self.size - 1, HEARD_TIMEOUT)
         except RuntimeError:  # the other processes are gone
             pass
         return True
 
 
 @contextmanager
-def connect_ranks() -> Iterator[Ranks]:
+def connect_process_group() -> Iterator[ProcessGroup]:
     """Connect the processes that a launcher like torchrun has started, until the block ends.
 
     The environment says how (`env://` in PyTorch). GPUs use NCCL, CPUs Gloo.
@@ -165,10 +165,10 @@ def connect_ranks() -> Iterator[Ranks]:
             f"the processes of this run cannot be connected ({reason}); start them with torchrun"
         ) from None
     try:
-        ranks = DistributedRanks(Group(), store)
+        process_group = DistributedProcessGroup(Group(), store)
         # the same for all: with another number of threads, products may round differently
-        torch.set_num_threads(min(ranks.all_gather(_threads(size))))
-        yield ranks
+        torch.set_num_threads(min(process_group.all_gather(_threads(size))))
+        yield process_group
     finally:
         dist.destroy_process_group()
 

@@ -1,4 +1,4 @@
-"""Tasks of a run side by side: results, errors, signals, and the same bits as one by one."""
+"""Jobs of a run side by side: results, errors, signals, and the same bits as one by one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tabnas.processes import use_processes
-from tabnas.runs import PlannedRun, Progress, RunCheckpoint, RunStopped, _tasks
-from tabnas.runs._tasks import TaskPool
+from tabnas.runs import PlannedRun, Progress, RunCheckpoint, RunStopped, _job_pool
+from tabnas.runs._job_pool import JobPool
 from tabnas.runs.checkpoints._step_checkpoint import StepCancelledError
 from tabnas.threads import claim_cores, limit_threads, release_cores
 from tests.runs.helpers import StopsAt, collect_bits, make_shop_tradeoff, plan_short_run
@@ -53,18 +53,18 @@ def wait_for(condition: Callable[[], bool]) -> bool:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_results_are_those_of_their_tasks(threads: int) -> None:
-    with TaskPool(RunCheckpoint(), threads=threads) as pool:
-        tasks = [pool.start("search", lambda k=k: k * k) for k in range(20)]
-        assert [task.result() for task in tasks] == [k * k for k in range(20)]
+def test_results_are_those_of_their_jobs(threads: int) -> None:
+    with JobPool(RunCheckpoint(), threads=threads) as pool:
+        jobs = [pool.start("search", lambda k=k: k * k) for k in range(20)]
+        assert [job.result() for job in jobs] == [k * k for k in range(20)]
     assert claim_cores(0) == 0
 
 
 def test_as_many_tasks_as_threads_work_at_a_time() -> None:
     barrier = threading.Barrier(3, timeout=SECONDS)
-    with limit_threads(4), TaskPool(RunCheckpoint(), threads=3) as pool:
-        tasks = [pool.start("search", barrier.wait) for _ in range(3)]
-        assert sorted(task.result() for task in tasks) == [0, 1, 2]
+    with limit_threads(4), JobPool(RunCheckpoint(), threads=3) as pool:
+        jobs = [pool.start("search", barrier.wait) for _ in range(3)]
+        assert sorted(job.result() for job in jobs) == [0, 1, 2]
         gate = threading.Event()
         first, second = (pool.start("search", gate.wait) for _ in range(2))
         assert claim_cores(9) == 2, "two of four threads are at work"
@@ -78,18 +78,18 @@ def test_as_many_tasks_as_threads_work_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_tasks_in_the_background_come_last(threads: int) -> None:
+def test_jobs_in_the_background_come_last(threads: int) -> None:
     order: list[str] = []
     gate = threading.Event()
-    with TaskPool(RunCheckpoint(), threads=threads) as pool:
+    with JobPool(RunCheckpoint(), threads=threads) as pool:
         if threads > 1:  # all threads are busy until everything is started
             for _ in range(threads):
                 pool.start("search", gate.wait)
         background = pool.start("comparison", lambda: order.append("last"), in_background=True)
-        tasks = [pool.start("search", lambda: order.append("first")) for _ in range(3)]
+        jobs = [pool.start("search", lambda: order.append("first")) for _ in range(3)]
         gate.set()
-        for task in tasks:
-            task.result()
+        for job in jobs:
+            job.result()
         background.result()
         background.result()
     assert order[:3] == ["first"] * 3 if threads == 1 else order.count("first") == 3
@@ -97,7 +97,7 @@ def test_tasks_in_the_background_come_last(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_error_of_a_task_is_raised_and_others_are_cancelled(threads: int) -> None:
+def test_the_error_of_a_job_is_raised_and_others_are_cancelled(threads: int) -> None:
     checkpoint = RunCheckpoint()
     counter = Counter(checkpoint, "long")
 
@@ -107,7 +107,7 @@ def test_the_error_of_a_task_is_raised_and_others_are_cancelled(threads: int) ->
         raise ZeroDivisionError
 
     def run() -> None:
-        with TaskPool(checkpoint, threads=threads) as pool:
+        with JobPool(checkpoint, threads=threads) as pool:
             long = pool.start("search", counter) if threads > 1 else None
             failing = pool.start("candidates", fail)
             (long or failing).result()  # whoever is waited for
@@ -123,10 +123,10 @@ def test_the_error_of_a_task_is_raised_and_others_are_cancelled(threads: int) ->
             checkpoint.save_if_due()
 
 
-def test_nobody_waits_for_the_state_of_a_task_that_has_failed(
+def test_nobody_waits_for_the_state_of_a_job_that_has_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_tasks, "CANCEL_SECONDS", 5 * SECONDS)
+    monkeypatch.setattr(_job_pool, "CANCEL_SECONDS", 5 * SECONDS)
     checkpoint = RunCheckpoint(tmp_path)
     other, failing = Counter(checkpoint, "other"), Counter(checkpoint, "failing")
 
@@ -136,7 +136,7 @@ def test_nobody_waits_for_the_state_of_a_task_that_has_failed(
         raise ZeroDivisionError
 
     def run() -> None:
-        with TaskPool(checkpoint, threads=2) as pool:
+        with JobPool(checkpoint, threads=2) as pool:
             pool.start("candidates", other)
             pool.start("search", fail).result()
 
@@ -153,14 +153,14 @@ def test_progress_reaches_the_thread_that_waits() -> None:
     def observe(progress: Progress) -> None:
         seen.append((progress.note, threading.get_ident()))
 
-    with TaskPool(RunCheckpoint(), threads=2) as pool:
+    with JobPool(RunCheckpoint(), threads=2) as pool:
         report = pool.serialize(observe)
-        tasks = [
+        jobs = [
             pool.start("search", lambda k=k: report(Progress("search", 0.5, note=str(k))))
             for k in range(10)
         ]
-        for task in tasks:
-            task.result()
+        for job in jobs:
+            job.result()
         report(Progress("search", 1.0, note="end"))
     assert sorted(note for note, _ in seen) == sorted([*map(str, range(10)), "end"])
     assert seen[-1][0] == "end"
@@ -168,10 +168,10 @@ def test_progress_reaches_the_thread_that_waits() -> None:
 
 
 def test_seconds_are_those_of_the_work() -> None:
-    with TaskPool(RunCheckpoint(), threads=2) as pool:
-        tasks = [pool.start("teacher", lambda: sleep(0.1)) for _ in range(4)]
-        for task in tasks:
-            task.result()
+    with JobPool(RunCheckpoint(), threads=2) as pool:
+        jobs = [pool.start("teacher", lambda: sleep(0.1)) for _ in range(4)]
+        for job in jobs:
+            job.result()
         phases, total = pool.take_seconds()
         assert phases["teacher"] >= 0.4
         assert total < phases["teacher"]
@@ -190,10 +190,10 @@ def test_a_signal_stops_all_tasks_and_saves_their_states(tmp_path: Path) -> None
         stateless.wait(SECONDS)  # it never looks at the checkpoint, and is left behind
 
     def run() -> None:
-        with TaskPool(checkpoint, threads=3) as pool:
-            tasks = [pool.start("candidates", counter) for counter in counters]
+        with JobPool(checkpoint, threads=3) as pool:
+            jobs = [pool.start("candidates", counter) for counter in counters]
             pool.start("comparison", send_signal)
-            tasks[0].result()
+            jobs[0].result()
 
     with pytest.raises(RunStopped) as stopped:
         run()
@@ -206,7 +206,7 @@ def test_a_signal_stops_all_tasks_and_saves_their_states(tmp_path: Path) -> None
         assert again.steps == counter.steps > 0
 
 
-def test_a_periodic_checkpoint_holds_the_states_of_all_tasks(tmp_path: Path) -> None:
+def test_a_periodic_checkpoint_holds_the_states_of_all_jobs(tmp_path: Path) -> None:
     checkpoint = RunCheckpoint(tmp_path, every=0.02)
     counters = [Counter(checkpoint, name) for name in ("first", "second", "third")]
 
@@ -218,7 +218,7 @@ def test_a_periodic_checkpoint_holds_the_states_of_all_tasks(tmp_path: Path) -> 
         return [counter.steps for counter in again]
 
     def run() -> None:
-        with TaskPool(checkpoint, threads=3) as pool:
+        with JobPool(checkpoint, threads=3) as pool:
             for counter in counters:
                 pool.start("candidates", counter)
             assert wait_for(lambda: min(read_states()) > 0)
@@ -230,8 +230,8 @@ def test_a_periodic_checkpoint_holds_the_states_of_all_tasks(tmp_path: Path) -> 
         run()
 
 
-def test_a_finished_task_does_not_hold_up_a_checkpoint(tmp_path: Path) -> None:
-    """One task is asked for its state and ends instead."""
+def test_a_finished_job_does_not_hold_up_a_checkpoint(tmp_path: Path) -> None:
+    """One job is asked for its state and ends instead."""
     checkpoint = RunCheckpoint(tmp_path, every=1e9)
     quick, slow = Counter(checkpoint, "quick"), Counter(checkpoint, "slow")
     checkpoint.start_or_restore("quick", quick)

@@ -1,4 +1,4 @@
-"""What a worker does: it unpickles the function once, then runs one job after another."""
+"""What a process does that runs jobs: it unpickles the function once, then calls it for each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def run_job(name: str, sender_version: str, fetch_function: Callable[[], bytes],
                 _check_version(sender_version)
                 _loaded.clear()
                 _loaded[name] = pickle.loads(fetch_function())
-            # there is a worker for each core, so each has one thread
+            # there is a process for each core, so each has one thread
             with (
                 single_threaded_blas(),
                 threadpool_limits(1, user_api="openmp"),
@@ -45,12 +45,12 @@ def run_job(name: str, sender_version: str, fetch_function: Callable[[], bytes],
                 result = _loaded[name](job)
             return pickle.dumps((result, None))
         except Exception as error:
-            error.add_note(f"In a worker:\n\n{format_exc()}")
+            error.add_note(f"In a process that runs jobs:\n\n{format_exc()}")
             return pickle.dumps((None, _make_picklable(error)))
 
 
 def unpack_result(content: bytes) -> Any:
-    """Return the result of a worker, or raise its error."""
+    """Return the result of a job, or raise its error."""
     result, error = pickle.loads(content)
     if error is not None:
         raise error
@@ -72,6 +72,6 @@ def _check_version(sender_version: str) -> None:
     here = version("tabnas")
     if here != sender_version:
         raise TabNASError(
-            f"workers must have the tabnas version of the sender of jobs, {sender_version}, "
+            f"all processes must have the tabnas version of the sender of jobs, {sender_version}, "
             f"got {here}; install the same version on all machines of the cluster"
         )

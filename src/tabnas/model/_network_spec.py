@@ -1,4 +1,4 @@
-"""The network task of an encoder and a target."""
+"""The network spec of an encoder and a target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tabnas.data import EncodedTable, TableEncoder, Target
 from tabnas.errors import TabNASError, check_int
-from tabnas.nets import Embedding, Examples, Inputs, Loss, Task, TopClasses
+from tabnas.nets import Embedding, Examples, Inputs, Loss, NetworkSpec, TopClasses
 
 Float32Array = NDArray[np.float32]
 
@@ -20,12 +20,12 @@ LOSSES = {
 }
 
 
-def network_task(
+def make_network_spec(
     encoder: TableEncoder,
     target: Target,
     dimensions: Sequence[int] = (),
     knots: Sequence[Sequence[float]] = (),
-) -> Task:
+) -> NetworkSpec:
     """Return the inputs, outputs and loss of a network for this encoder and target.
 
     The loss is logistic for binary, softmax for multiclass and squared error for regression
@@ -35,8 +35,8 @@ def network_task(
     >>> from tabnas.data import Table, fit_target
     >>> table = Table.from_data({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
     >>> target = fit_target("fare", Table.from_data({"fare": [2.5, 3.5, 9.0]}).column("fare"))
-    >>> task = network_task(TableEncoder.fit(table, min_count=1), target, [4])
-    >>> task.inputs.width, task.inputs.embedding_parameters, str(task.loss)
+    >>> spec = make_network_spec(TableEncoder.fit(table, min_count=1), target, [4])
+    >>> spec.inputs.width, spec.inputs.embedding_parameters, str(spec.loss)
     (5, 12, 'squared_error')
     """
     if len(dimensions) != len(encoder.categories):
@@ -49,18 +49,18 @@ def network_task(
         for categories, dimension in zip(encoder.categories, dimensions, strict=True)
     ]
     inputs = Inputs(numeric=len(encoder.features), embeddings=embeddings, knots=knots)
-    return Task(inputs=inputs, loss=LOSSES[target.task], outputs=target.outputs)
+    return NetworkSpec(inputs=inputs, loss=LOSSES[target.task], outputs=target.outputs)
 
 
 def make_examples(
-    task: Task,
+    spec: NetworkSpec,
     encoded: EncodedTable,
     target: ArrayLike | TopClasses | None = None,
     weight: ArrayLike | None = None,
 ) -> Examples:
     """Return encoded rows, targets of `Target.encode` and row weights as a network's examples."""
     return Examples(
-        task,
+        spec,
         numeric=encoded.numeric,
         categorical=encoded.categorical,
         target=target,

@@ -19,7 +19,7 @@ MAX_ROWS, MAX_VALIDATION_ROWS = 250_000, 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class TableRows:
+class TableSubset:
     """Some rows of a table, by index."""
 
     table: Table
@@ -34,7 +34,12 @@ class TableRows:
 
 
 def make_tree_data(
-    prepared: PreparedData, train: TableRows, validation: TableRows, test: TableRows, *, seed: int
+    prepared: PreparedData,
+    train: TableSubset,
+    validation: TableSubset,
+    test: TableSubset,
+    *,
+    seed: int,
 ) -> TreeData:
     """Return the rows for boosted trees.
 
@@ -43,7 +48,7 @@ def make_tree_data(
     """
     inputs = TreeInputs(prepared.encoder)
 
-    def encode(rows: TableRows, encoded: EncodedRows, max_rows: int, name: str) -> TreeRows:
+    def encode(rows: TableSubset, encoded: EncodedRows, max_rows: int, name: str) -> TreeRows:
         positions = rows.sample(max_rows, seed=seed, name=name)
         weight = encoded.training_weight
         return TreeRows(
@@ -54,7 +59,7 @@ def make_tree_data(
 
     test_inputs = inputs.encode(test.table, test.rows)
     if prepared.folds:
-        both = TableRows(train.table, np.concatenate([train.rows, validation.rows]))
+        both = TableSubset(train.table, np.concatenate([train.rows, validation.rows]))
         return TreeData(
             inputs,
             encode(both, prepared.train_and_validation, MAX_ROWS, "trees/train"),
@@ -69,12 +74,12 @@ def make_tree_data(
 
 
 def note_leaks(
-    prepared: PreparedData, train: TableRows, validation: TableRows, *, seed: int
+    prepared: PreparedData, train: TableSubset, validation: TableSubset, *, seed: int
 ) -> tuple[str, ...]:
     """Return notes on single columns that predict the target, by a sample of the rows."""
     inputs = TreeInputs(prepared.encoder)
 
-    def half(rows: TableRows, encoded: EncodedRows, name: str) -> LabelledInputs:
+    def half(rows: TableSubset, encoded: EncodedRows, name: str) -> LabelledInputs:
         positions = rows.sample(SAMPLE_ROWS, seed=seed, name=f"leaks/{name}")
         columns = inputs.encode(rows.table, rows.rows[positions])
         return LabelledInputs(columns, encoded.training_target[positions])

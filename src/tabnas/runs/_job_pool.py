@@ -1,4 +1,4 @@
-"""Tasks of a run that work side by side, each in a thread."""
+"""Jobs of a run that work side by side, each in a thread."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tabnas.threads import claim_cores, get_threads, release_cores
 POLL_SECONDS = 0.05
 """How often a waiting pool looks for signals and reports progress."""
 CANCEL_SECONDS = 10.0
-"""How long a pool that has failed waits for its tasks to end; a task may not notice at all."""
+"""How long a pool that has failed waits for its jobs to end; a job may not notice at all."""
 SWITCH_SECONDS = 0.0005
-"""How long Python code may keep the global lock from a task whose kernel has returned. A kernel
+"""How long Python code may keep the global lock from a job whose kernel has returned. A kernel
 trains for some milliseconds at a time, so Python's default of 5 ms would double its time beside a
-task that never releases the lock, like an import."""
+job that never releases the lock, like an import."""
 
 Result = TypeVar("Result")
 
 
-class Task(Generic[Result]):
-    """A function call whose result is there once it is done; see `TaskPool.start`."""
+class Job(Generic[Result]):
+    """A function call whose result is there once it is done; see `JobPool.start`."""
 
-    def __init__(self, pool: TaskPool, phase: Phase, call: Callable[[], Result]) -> None:
+    def __init__(self, pool: JobPool, phase: Phase, call: Callable[[], Result]) -> None:
         self._pool = pool
         self._phase = phase
         self._call = call
@@ -43,7 +43,7 @@ class Task(Generic[Result]):
         self.is_done = False
 
     def result(self) -> Result:
-        """Wait for the task and return its result."""
+        """Wait for the job and return its result."""
         self._pool.wait(self)
         return cast(Result, self._result)
 
@@ -57,24 +57,24 @@ class Task(Generic[Result]):
         self.is_done = True
 
 
-class TaskPool:
-    """Runs tasks side by side, one in each thread.
+class JobPool:
+    """Runs jobs side by side, one in each thread.
 
-    The thread that makes the pool starts tasks and waits for their results. Meanwhile it handles
-    signals and reports the progress of all. Tasks may not wait for each other. With one thread,
-    every task runs when it is started, and one in the background when its result is needed.
+    The thread that makes the pool starts jobs and waits for their results. Meanwhile it handles
+    signals and reports the progress of all. Jobs never wait for each other. With one thread,
+    every job runs when it is started, and one in the background when its result is needed.
 
-    After a signal to stop, tasks end at their next `checkpoint.save_if_due`, the checkpoint is
-    saved and `RunStopped` is raised. If a task fails, its error is raised at once and the others
-    end likewise. A task that never calls `save_if_due` has no state to lose; its thread is left
+    After a signal to stop, jobs end at their next `checkpoint.save_if_due`, the checkpoint is
+    saved and `RunStopped` is raised. If a job fails, its error is raised at once and the others
+    end likewise. A job that never calls `save_if_due` has no state to lose; its thread is left
     behind and ends with the process.
 
     Parameters
     ----------
     checkpoint
-        The checkpoint that the tasks report to.
+        The checkpoint that the jobs report to.
     threads
-        The number of tasks at a time; by default, that of the process.
+        The number of jobs at a time; by default, that of the process.
     """
 
     def __init__(self, checkpoint: RunCheckpoint, *, threads: int | None = None) -> None:
@@ -82,17 +82,17 @@ class TaskPool:
         self.threads = threads or get_threads()
         self._owner = get_ident()
         self._changed = Condition()
-        self._waiting: deque[Task[Any]] = deque()
-        self._waiting_in_background: deque[Task[Any]] = deque()
+        self._waiting: deque[Job[Any]] = deque()
+        self._waiting_in_background: deque[Job[Any]] = deque()
         self._active = 0  # threads at work
         self._owner_waits = False
-        self._failed: Task[Any] | None = None
+        self._failed: Job[Any] | None = None
         self._reports: deque[tuple[ProgressCallback, Progress]] = deque()
         self._seconds: dict[str, float] = {}
         self._began = perf_counter()
         self._processes = ExitStack()
 
-    def __enter__(self) -> TaskPool:
+    def __enter__(self) -> JobPool:
         self._switch_interval = sys.getswitchinterval()
         if self.threads > 1:
             self._processes.enter_context(use_processes())
@@ -114,23 +114,23 @@ class TaskPool:
 
     def start(
         self, phase: Phase, call: Callable[[], Result], *, in_background: bool = False
-    ) -> Task[Result]:
-        """Start a task, as soon as a thread is free.
+    ) -> Job[Result]:
+        """Start a job, as soon as a thread is free.
 
-        One in the background starts when nothing else can: no other task is waiting, and the thread
+        One in the background starts when nothing else can: no other job is waiting, and the thread
         that made the pool waits itself.
         """
-        task = Task(self, phase, call)
+        job = Job(self, phase, call)
         if self.threads == 1:
             if not in_background:
-                task.run()
-                self._raise_error_of(task)
-            return task
+                job.run()
+                self._raise_error_of(job)
+            return job
         with self._changed:
-            (self._waiting_in_background if in_background else self._waiting).append(task)
+            (self._waiting_in_background if in_background else self._waiting).append(job)
             if not in_background:
                 self._start_thread()
-        return task
+        return job
 
     def _start_thread(self) -> None:
         """Start a thread, unless there are enough."""
@@ -151,15 +151,15 @@ class TaskPool:
         else:
             release_cores(-more)
 
-    def wait(self, task: Task[Any]) -> None:
-        """Wait until a task is done; raise its error, or that of another which fails before."""
-        if self.threads == 1 and not task.is_done:
-            task.run()
+    def wait(self, job: Job[Any]) -> None:
+        """Wait until a job is done; raise its error, or that of another which fails before."""
+        if self.threads == 1 and not job.is_done:
+            job.run()
         self._owner_waits = True
         with self._changed:
             for _ in self._waiting_in_background:
                 self._start_thread()
-        while not task.is_done and self._failed is None:
+        while not job.is_done and self._failed is None:
             with self._changed:
                 self._changed.wait(POLL_SECONDS)
             self._report()
@@ -167,7 +167,7 @@ class TaskPool:
                 self._stop()
         self._owner_waits = False
         self._report()
-        self._raise_error_of(self._failed or task)
+        self._raise_error_of(self._failed or job)
 
     @contextmanager
     def measure(self, phase: Phase) -> Iterator[None]:
@@ -178,9 +178,9 @@ class TaskPool:
             self._seconds[phase] = self._seconds.get(phase, 0.0) + perf_counter() - start
 
     def take_seconds(self) -> tuple[dict[str, float], float]:
-        """Return how long the tasks of each phase took, and all together, since the last call.
+        """Return how long the jobs of each phase took, and all together, since the last call.
 
-        Tasks that work side by side take longer in sum than all together.
+        Jobs that work side by side take longer in sum than all together.
         """
         now = perf_counter()
         seconds, total = self._seconds, now - self._began
@@ -188,7 +188,7 @@ class TaskPool:
         return seconds, total
 
     def serialize(self, on_progress: ProgressCallback) -> ProgressCallback:
-        """Return a callback for tasks; the thread that waits passes their reports on."""
+        """Return a callback for jobs; the thread that waits passes their reports on."""
 
         def report(progress: Progress) -> None:
             if get_ident() == self._owner:
@@ -200,23 +200,23 @@ class TaskPool:
         return report
 
     def _work(self) -> None:
-        """Run tasks until none is waiting."""
+        """Run jobs until none is waiting."""
         while True:
             with self._changed:
                 if self._waiting:
-                    task = self._waiting.popleft()
+                    job = self._waiting.popleft()
                 elif self._waiting_in_background and self._owner_waits:
-                    task = self._waiting_in_background.popleft()
+                    job = self._waiting_in_background.popleft()
                 else:
                     self._count_active(-1)
                     self._changed.notify_all()
                     break
-            task.run()
-            if task.error is not None:
+            job.run()
+            if job.error is not None:
                 self._checkpoint.abandon()
             with self._changed:
-                if task.error is not None and self._failed is None:
-                    self._failed = task
+                if job.error is not None and self._failed is None:
+                    self._failed = job
                 self._changed.notify_all()
 
     def _report(self) -> None:
@@ -243,6 +243,6 @@ class TaskPool:
             with self._changed:
                 self._changed.wait(POLL_SECONDS)
 
-    def _raise_error_of(self, task: Task[Any]) -> None:
-        if task.error is not None:
-            raise task.error
+    def _raise_error_of(self, job: Job[Any]) -> None:
+        if job.error is not None:
+            raise job.error

@@ -1,4 +1,4 @@
-"""Invalid tasks and inputs are refused."""
+"""Invalid network specs and inputs are refused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tabnas.errors import TabNASError
-from tabnas.nets import Embedding, Inputs, Loss, Task
+from tabnas.nets import Embedding, Inputs, Loss, NetworkSpec
 from tabnas.space import NumericEmbeddings
 
 
@@ -17,7 +17,7 @@ def test_inputs_count_their_units_and_parameters():
 
 
 def test_losses_are_found_by_name():
-    assert Task(inputs=Inputs(numeric=1), loss="softmax", outputs=2).loss is Loss.SOFTMAX
+    assert NetworkSpec(inputs=Inputs(numeric=1), loss="softmax", outputs=2).loss is Loss.SOFTMAX
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ def test_losses_are_found_by_name():
         ({"loss": "squared_error", "outputs": True}, "got True"),
     ],
 )
-def test_invalid_tasks_are_refused(settings, message):
+def test_invalid_specs_are_refused(settings, message):
     with pytest.raises(TabNASError, match=message):
-        Task(inputs=Inputs(numeric=1), **settings)
+        NetworkSpec(inputs=Inputs(numeric=1), **settings)
 
 
 def test_invalid_inputs_are_refused():

@@ -1,4 +1,4 @@
-"""The folds of a candidate as tasks: steps of the checkpoint that work side by side."""
+"""The folds of a candidate as jobs: steps of the checkpoint that work side by side."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from tabnas.decoding import decode
 from tabnas.nets import NonFiniteLossError
-from tabnas.runs._tasks import TaskPool
-from tabnas.runs.candidates._training import Candidate, CrossValidation, FractionCallback
+from tabnas.runs._job_pool import JobPool
+from tabnas.runs.candidates._candidate import Candidate
+from tabnas.runs.candidates._cross_validation import CrossValidation
+from tabnas.runs.candidates._training import FractionCallback
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
 
 
@@ -20,23 +22,23 @@ class FoldRecord:
     has_diverged: bool = False
 
 
-class FoldTasks:
+class FoldJobs:
     """Trains the folds of a cross-validation that a checkpoint does not have yet."""
 
     def __init__(
         self,
-        training: CrossValidation,
+        cross_validation: CrossValidation,
         step: str,
         on_fraction: FractionCallback,
         checkpoint: StepCheckpoint,
-        pool: TaskPool,
+        pool: JobPool,
     ) -> None:
-        self._training = training
-        self._steps = [f"{step} fold {fold + 1}" for fold in range(len(training.parts))]
+        self._cross_validation = cross_validation
+        self._steps = [f"{step} fold {fold + 1}" for fold in range(len(cross_validation.trainings))]
         self._on_fraction = on_fraction
         self._done = [0.0] * len(self._steps)
         self._checkpoint = checkpoint
-        self._tasks = [
+        self._jobs = [
             pool.start("candidates", self._make_call(fold))
             for fold, fold_step in enumerate(self._steps)
             if fold_step not in checkpoint
@@ -44,12 +46,12 @@ class FoldTasks:
 
     def wait(self) -> Candidate:
         """Wait for all folds and return the candidate."""
-        for task in self._tasks:
-            task.result()
+        for job in self._jobs:
+            job.result()
         has_diverged = [self._load(fold) for fold in range(len(self._steps))]
         if any(has_diverged):
-            return Candidate.diverged(self._training.trial)
-        return self._training.evaluate()
+            return Candidate.diverged(self._cross_validation.trial)
+        return self._cross_validation.evaluate()
 
     def forget(self) -> None:
         """Remove the outputs from the checkpoint, once the candidate is recorded."""
@@ -58,15 +60,15 @@ class FoldTasks:
 
     def _make_call(self, fold: int) -> Callable[[], None]:
         def train() -> None:
-            part, step = self._training.parts[fold], self._steps[fold]
-            self._checkpoint.start_or_restore(step, part)
+            training, step = self._cross_validation.trainings[fold], self._steps[fold]
+            self._checkpoint.start_or_restore(step, training)
             try:
-                part.run(on_fraction, self._checkpoint.save_if_due)
+                training.run(on_fraction, self._checkpoint.save_if_due)
             except NonFiniteLossError:
                 self._checkpoint.record(step, FoldRecord(0.0, has_diverged=True))
             else:
-                outputs = {"outputs": part.epoch_outputs}
-                self._checkpoint.record(step, FoldRecord(part.seconds), outputs)
+                outputs = {"outputs": training.epoch_outputs}
+                self._checkpoint.record(step, FoldRecord(training.seconds), outputs)
 
         def on_fraction(done: float) -> None:
             self._done[fold] = done
@@ -76,10 +78,10 @@ class FoldTasks:
 
     def _load(self, fold: int) -> bool:
         """Read the outputs of a fold; return whether it has diverged."""
-        part, step = self._training.parts[fold], self._steps[fold]
+        training, step = self._cross_validation.trainings[fold], self._steps[fold]
         with reject_malformed():
             record = decode(FoldRecord, self._checkpoint.result(step), source=step)
             if not record.has_diverged:
-                part.load_outputs(self._checkpoint.arrays(step))
-        part.seconds = record.seconds
+                training.load_outputs(self._checkpoint.arrays(step))
+        training.seconds = record.seconds
         return record.has_diverged

@@ -1,4 +1,4 @@
-"""Files are read and answered in pieces, and nothing shows where one ends."""
+"""Files are read and answered in chunks, and nothing shows where one ends."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ PIECE = 7
 
 
 @pytest.fixture
-def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every file is large, and every piece small."""
+def in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file is large, and every chunk small."""
     monkeypatch.setattr(_arrow_files, "MIN_LARGE_BYTES", 1)
     monkeypatch.setattr(_spool, "MIN_LARGE_BYTES", 1)
     monkeypatch.setattr(_spool, "GROUP_BYTES", 200)
@@ -87,7 +87,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize(
     "name", ["a.csv", "semicolons.csv", "a.tsv", "a.csv.gz", "a.parquet", "a.feather"]
 )
-def test_pieces_do_not_change_predictions_and_scores(
+def test_chunks_do_not_change_predictions_and_scores(
     name: str,
     model: str,
     finished: Path,
@@ -105,37 +105,37 @@ def test_pieces_do_not_change_predictions_and_scores(
         return parquet.read_table(out), json.loads(capsys.readouterr().out)
 
     whole = answered("whole.parquet")
-    request.getfixturevalue("in_pieces")
+    request.getfixturevalue("in_chunks")
     rows = request.getfixturevalue("watched")
-    in_pieces = answered("pieces.parquet")
-    assert in_pieces[0].equals(whole[0])
-    assert in_pieces[1] == whole[1]
-    assert in_pieces[0].num_rows == ROWS
-    assert in_pieces[1]["rows"] == ROWS - 1
+    in_chunks = answered("chunks.parquet")
+    assert in_chunks[0].equals(whole[0])
+    assert in_chunks[1] == whole[1]
+    assert in_chunks[0].num_rows == ROWS
+    assert in_chunks[1]["rows"] == ROWS - 1
     assert max(rows) == PIECE
     assert len(rows) == 2 * -(-ROWS // PIECE)
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
-def test_pieces_do_not_change_written_files(
+def test_chunks_do_not_change_written_files(
     ending: str, finished: Path, here: Path, request: pytest.FixtureRequest
 ) -> None:
     arguments = ["predict", str(finished / "classes"), str(finished / "good.csv"), "--out"]
     assert run([*arguments, f"whole.{ending}"]) == 0
-    request.getfixturevalue("in_pieces")
-    assert run([*arguments, f"pieces.{ending}"]) == 0
+    request.getfixturevalue("in_chunks")
+    assert run([*arguments, f"chunks.{ending}"]) == 0
     if ending in ("csv", "tsv"):
-        assert (here / f"pieces.{ending}").read_bytes() == (here / f"whole.{ending}").read_bytes()
+        assert (here / f"chunks.{ending}").read_bytes() == (here / f"whole.{ending}").read_bytes()
     else:
         read: Callable[[Path], pa.Table] = {
             "parquet": parquet.read_table,
             "feather": feather.read_table,
         }[ending]
-        assert read(here / f"pieces.{ending}").equals(read(here / f"whole.{ending}"))
-    assert sorted(path.name for path in here.iterdir()) == [f"pieces.{ending}", f"whole.{ending}"]
+        assert read(here / f"chunks.{ending}").equals(read(here / f"whole.{ending}"))
+    assert sorted(path.name for path in here.iterdir()) == [f"chunks.{ending}", f"whole.{ending}"]
 
 
-@pytest.mark.usefixtures("in_pieces")
+@pytest.mark.usefixtures("in_chunks")
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather"])
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.feather"])
 def test_threads_do_not_change_written_files_and_scores(
@@ -154,7 +154,7 @@ def test_threads_do_not_change_written_files_and_scores(
     assert scores[0] == scores[1] == scores[2]
 
 
-@pytest.mark.usefixtures("in_pieces")
+@pytest.mark.usefixtures("in_chunks")
 def test_one_thread_is_one_thread(
     finished: Path, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,7 +168,7 @@ def test_one_thread_is_one_thread(
     assert pa.cpu_count() == 1
 
 
-@pytest.mark.usefixtures("in_pieces")
+@pytest.mark.usefixtures("in_chunks")
 def test_every_line_of_a_single_column_is_predicted(here: Path) -> None:
     rows = 40
     rng = np.random.default_rng(0)
@@ -185,7 +185,7 @@ def test_every_line_of_a_single_column_is_predicted(here: Path) -> None:
     assert len(set(answers)) == 4
 
 
-@pytest.mark.usefixtures("in_pieces")
+@pytest.mark.usefixtures("in_chunks")
 def test_an_invalid_late_row_is_named_and_nothing_is_written(
     finished: Path, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,8 +205,8 @@ def test_an_invalid_late_row_is_named_and_nothing_is_written(
 
 
 @pytest.fixture
-def interrupting(monkeypatch: pytest.MonkeyPatch, in_pieces: None) -> Callable[..., None]:
-    """Something comes in between, at the fourth piece."""
+def interrupting(monkeypatch: pytest.MonkeyPatch, in_chunks: None) -> Callable[..., None]:
+    """Something comes in between, at the fourth chunk."""
 
     def interrupt(error: BaseException) -> None:
         encode, count = TableEncoder.encode, iter(range(100))

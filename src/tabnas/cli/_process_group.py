@@ -14,7 +14,7 @@ from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 
 if TYPE_CHECKING:
-    from tabnas.runs import Ranks
+    from tabnas.runs import ProcessGroup
 
 MAX_MESSAGE_LENGTH = 2_000
 
@@ -38,32 +38,32 @@ def check_single_process(command: str) -> None:
 
 
 @contextmanager
-def join_ranks() -> Iterator[Ranks]:
+def join_process_group() -> Iterator[ProcessGroup]:
     """Yield the processes of this command; an error in one of them is printed once."""
-    from tabnas.runs import SINGLE_PROCESS, connect_ranks
+    from tabnas.runs import SINGLE_PROCESS, connect_process_group
 
     if get_rank_and_size()[1] == 1:
         yield SINGLE_PROCESS
         return
-    with connect_ranks() as ranks:
+    with connect_process_group() as process_group:
         try:
-            yield ranks
+            yield process_group
         except TabNASError as error:
-            if ranks.elect_reporter():
-                rank = "" if ranks.is_first else f"rank {ranks.rank}: "
+            if process_group.elect_reporter():
+                rank = "" if process_group.is_first else f"rank {process_group.rank}: "
                 message = " ".join(f"{rank}{error}".splitlines())
                 print(f"tabnas: {shorten(message, MAX_MESSAGE_LENGTH)}", file=sys.stderr)
             raise CommandExitError(USAGE_ERROR) from None
 
 
-def resume_command(folder: str, ranks: Ranks) -> str:
+def resume_command(folder: str, process_group: ProcessGroup) -> str:
     """Return the command that resumes a run."""
-    prefix = "tabnas" if ranks.size == 1 else "torchrun ... -m tabnas"
+    prefix = "tabnas" if process_group.size == 1 else "torchrun ... -m tabnas"
     return f"{prefix} resume {shorten(folder)}"
 
 
-def recovery_advice(folder: str, ranks: Ranks) -> str:
+def recovery_advice(folder: str, process_group: ProcessGroup) -> str:
     """Return what to do after a process was lost."""
-    if ranks.is_first and not (Path(folder) / "checkpoint").is_dir():
+    if process_group.is_first and not (Path(folder) / "checkpoint").is_dir():
         return "start again: there was no checkpoint yet"
-    return f"continue with: {resume_command(folder, ranks)}"
+    return f"continue with: {resume_command(folder, process_group)}"

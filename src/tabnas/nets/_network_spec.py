@@ -1,4 +1,4 @@
-"""The task of a network: its inputs, its outputs and its loss."""
+"""The specification of a network: its inputs, its outputs and its loss."""
 
 from __future__ import annotations
 
@@ -125,10 +125,10 @@ def _check_knots(column: int, knots: Iterable[float]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class NetworkSpec:
     """Inputs, loss and number of outputs: everything about a network except its hidden layers.
 
-    >>> Task(inputs=Inputs(numeric=4), loss="softmax", outputs=3).loss
+    >>> NetworkSpec(inputs=Inputs(numeric=4), loss="softmax", outputs=3).loss
     <Loss.SOFTMAX: 'softmax'>
     """
 

@@ -1,4 +1,4 @@
-"""The loss of a candidate: which rows and which weights it uses."""
+"""The loss of a cross-validated candidate: which rows and which weights it uses."""
 
 from __future__ import annotations
 
@@ -10,16 +10,11 @@ import pytest
 
 from tabnas.data import ClassTarget, Shares, Table
 from tabnas.model import METRICS, default_metric, fit_temperature, primary_loss
-from tabnas.nets import Constant, SuperNet
 from tabnas.runs import LabelledTable, RunSettings, make_plan, prepare_data
 from tabnas.runs._final_training import make_final_trainer
-from tabnas.runs.candidates._training import (
-    CrossValidation,
-    Trial,
-    make_candidate_training,
-    make_trainer,
-    split_folds,
-)
+from tabnas.runs.candidates._candidate import Trial
+from tabnas.runs.candidates._cross_validation import CrossValidation, split_folds
+from tabnas.runs.candidates._training import make_trainer
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture, Precision
@@ -122,8 +117,8 @@ def test_folds_stop_where_the_weighted_loss_is_lowest(target: str) -> None:
 
 def set_outputs(training: CrossValidation, outputs: np.ndarray) -> None:
     """Replace the outputs of the folds, [epochs, rows, outputs]."""
-    for part, (_, held_out) in zip(training.parts, training._folds, strict=True):
-        part.epoch_outputs = outputs[None, :, held_out].astype(np.float32)
+    for fold, (_, held_out) in zip(training.trainings, training._folds, strict=True):
+        fold.epoch_outputs = outputs[None, :, held_out].astype(np.float32)
 
 
 def test_folds_without_a_finite_epoch_have_diverged() -> None:
@@ -132,34 +127,6 @@ def test_folds_without_a_finite_epoch_have_diverged() -> None:
     training = CrossValidation(Trial(Architecture((4,))), prepared, plan, METRICS["log_loss"], None)
     set_outputs(training, np.full((plan.training.epochs, 48, 1), np.nan))
     assert training.evaluate().loss == np.inf
-
-
-def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 100)
-    prepared = prepare_data(make_weighted_rows(200), SETTINGS)
-    plan = make_plan(prepared, SETTINGS)
-    assert plan.folds == 0
-    plan = replace(plan, training=replace(plan.training, epochs=12, schedule=Constant(0.1)))
-    training = make_candidate_training(
-        Trial(Architecture((16,))), prepared, plan, METRICS["log_loss"]
-    )
-    candidate = training.run()
-    losses = training.parts[0].state_dict()["validation_losses"]
-    assert candidate.stop_after == 1 + int(losses.argmin()) < 12  # later epochs overfit
-    net = SuperNet.standalone(candidate.architecture, prepared.task)
-    net.load_weights(candidate.weights)
-    validation = prepared.validation
-    assert net.loss(candidate.architecture, validation.examples) == pytest.approx(losses.min())
-    outputs = net.logits(candidate.architecture, validation.examples)
-    training_weight = validation.examples.weight
-    assert candidate.temperature == fit_temperature(outputs, validation.y, training_weight)
-    predictions = prepared.target_prediction(outputs / np.float32(candidate.temperature))
-    expected = primary_loss(
-        "log_loss", prepared.target, validation.y, predictions, validation.weight
-    )
-    assert candidate.loss == expected
-    final = make_final_trainer(candidate, prepared.train_and_validation.examples, plan)
-    assert final.run().epochs == candidate.stop_after
 
 
 def test_folds_of_groups_have_equally_many_rows() -> None:
@@ -201,7 +168,7 @@ def test_folds_and_final_training_average_weights() -> None:
     rows = prepared.train_and_validation
     trainer = make_trainer(Architecture((4,)), rows.take(train).examples, plan, plan.training)
     trainer.run()
-    outputs = training.parts[-1].epoch_outputs[0, -1]
+    outputs = training.trainings[-1].epoch_outputs[0, -1]
     np.testing.assert_array_equal(
         trainer.net.logits(Architecture((4,)), rows.take(held_out).examples), outputs
     )
@@ -210,4 +177,4 @@ def test_folds_and_final_training_average_weights() -> None:
     off = replace(plan, training=replace(plan.training, averaging=0.0))
     without = CrossValidation(Trial(Architecture((4,))), prepared, off, METRICS["log_loss"], None)
     without.run()
-    assert (without.parts[-1].epoch_outputs[0, -1] != outputs).all()
+    assert (without.trainings[-1].epoch_outputs[0, -1] != outputs).all()

@@ -1,0 +1,54 @@
+"""What is trained stand-alone, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.space import Architecture, Precision
+
+Weights = Mapping[str, NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An architecture to be trained stand-alone, and what it learns from."""
+
+    architecture: Architecture
+    lesson: Lesson = LABELS_ONLY
+    precisions: tuple[Precision, ...] = (Precision.FLOAT32,)  # in which it meets the limits
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Candidate:
+    """An architecture that was trained stand-alone, once or once a fold."""
+
+    architecture: Architecture
+    lesson: Lesson  # what it has learned from
+    precision: Precision  # of the weights
+    loss: float  # by the metric, to be minimised; infinite if the training diverged
+    float32_loss: float  # before its weights were rounded to their precision
+    stop_after: int  # the best epoch, from 1
+    temperature: float  # that divides its outputs; 1 for regression
+    seconds: float
+    weights: Weights | None  # None after cross-validation, whose networks saw a part of the rows
+
+    @classmethod
+    def diverged(cls, trial: Trial) -> Candidate:
+        """Return a candidate without weights whose loss is infinite."""
+        return cls(
+            architecture=trial.architecture,
+            lesson=trial.lesson,
+            precision=trial.precisions[0],
+            loss=inf,
+            float32_loss=inf,
+            stop_after=1,
+            temperature=1.0,
+            seconds=0.0,
+            weights=None,
+        )
