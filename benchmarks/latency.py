@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from _shared import make_parser, sample_table, write_results
+from tabnas.latency._onnx_calls import network_call
 
 from tabnas.data import load_dataset
 from tabnas.errors import InfeasibleError
@@ -28,7 +29,6 @@ from tabnas.latency import (
     measure_models,
     save_table,
 )
-from tabnas.latency._onnx_calls import network_call
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.runs.plan._latency import make_untrained_model

@@ -7,10 +7,10 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 import pytest
+from tabnas.latency._onnx_calls import Call
 
 from tabnas.latency import Clock, Machine, measure_machine
 from tabnas.latency import _survey as survey
-from tabnas.latency._onnx_calls import Call
 from tabnas.types import FloatArray
 from tests.latency.conftest import COLUMNS, EMBEDDINGS, TERMS
 

@@ -12,7 +12,7 @@ from typing import Any
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.jobs import JobConfig, check_cluster
-from tabnas.latency import Measure, measure_models
+from tabnas.latency import Measure
 from tabnas.nets import warm_up_engine
 from tabnas.runs._context import RunContext
 from tabnas.runs._pipeline import (
@@ -27,7 +27,7 @@ from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._tasks import TaskPool
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._parallel import train_in_parallel
-from tabnas.runs.candidates._train_candidates import list_precisions, train_candidates
+from tabnas.runs.candidates._train_candidates import train_candidates
 from tabnas.runs.candidates._training import Candidate
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import (
@@ -139,7 +139,7 @@ def plan_tradeoff(
     test: LabelledTable | None = None,
     teacher: EstimatorTeacher | None = None,
     saved_plan: Mapping[str, Any] | None = None,
-    measure: Measure = measure_models,
+    measure: Measure | None = None,
     on_progress: ProgressCallback = lambda progress: None,
 ) -> PlannedTradeoff:
     """Prepare the data and plan the work for several limits on one cost.
@@ -318,7 +318,7 @@ def _drop_repeated(
     new: list[SearchResult] = []
     seen: dict[Architecture, tuple[Precision, ...]] = {}
     for run, search in zip(runs, searches, strict=True):
-        fitting = {network: list_precisions(run, network) for network in search.architectures}
+        fitting = {network: run.plan.list_precisions(network) for network in search.architectures}
         new.append(search.without({n for n, fits in fitting.items() if seen.get(n) == fits}))
         seen |= fitting
     return new

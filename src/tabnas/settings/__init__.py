@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tabnas.settings._run_settings import RunSettings, TradeoffSettings
+from tabnas.settings._run_settings import RunSettings, RuntimeKind, TradeoffSettings
 from tabnas.settings._setting import Panel, Setting, get_settings
 from tabnas.shares import Shares
 
 __all__ = [
     "Panel",
     "RunSettings",
+    "RuntimeKind",
     "Setting",
     "Shares",
     "TradeoffSettings",

@@ -6,6 +6,7 @@ from typing import Any
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
+from tabnas.formatting import format_cost
 from tabnas.nets import Optimizer
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._memory import check_memory
@@ -52,7 +53,7 @@ def make_feasible_set(
     except InfeasibleError as error:
         others = "" if settings.widths is None else "allow narrower widths or fewer layers, "
         spent = [
-            f", {cost.fixed(space):.1f} of it for the call and its columns"
+            f", {format_cost(cost.fixed(space))} of it for the call and its columns"
             for name, cost in (latency.costs if latency else {}).items()
             if str(error).startswith(f"no architecture meets {name} ")
         ]
