@@ -14,6 +14,7 @@ import pytest
 import tabnas
 from tabnas import TabNASError
 from tabnas.data import DATASETS
+from tabnas.latency import RUNTIMES
 from tabnas.nets import ENGINES
 from tabnas.paper import load_ground_truth
 from tabnas.policy import REWARDS
@@ -23,7 +24,12 @@ from tabnas.strategies import STRATEGIES
 
 ROOT = Path(tabnas.__file__).parent
 
-NAMED = {"space/costs": COSTS, "policy/rewards": REWARDS, "strategies": STRATEGIES}
+NAMED = {
+    "space/costs": COSTS,
+    "policy/rewards": REWARDS,
+    "strategies": STRATEGIES,
+    "latency/runtimes": RUNTIMES,
+}
 
 
 @pytest.mark.parametrize("folder", NAMED)
@@ -40,6 +46,7 @@ def test_the_default_is_first() -> None:
         "parameters",
         "rejection",
         "guided",
+        "onnxruntime",
     ]
 
 

@@ -110,7 +110,10 @@ class LatencyTable:
             tabnas=self.tabnas,
             calls=self.calls,
         )
-        return json.dumps(to_builtins(file), indent=2, allow_nan=False) + "\n"
+        value = to_builtins(file)
+        for call in value["calls"]:
+            call["terms"] = {name: us for name, us in call["terms"].items() if us is not None}
+        return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, name: str = "the latency table") -> LatencyTable:
@@ -153,8 +156,14 @@ class _TableFile:
                     f"strings must be at most {MAX_STRING} printable characters, got "
                     f"{text[:MAX_STRING]!r}"
                 )
-        found = [(call.rows, call.precision) for call in self.calls]
         runtime = RUNTIMES[self.machine.runtime]
+        for call in self.calls:
+            if (call.terms.single_weight_us is None) == runtime.has_single_units:
+                must = "must" if runtime.has_single_units else "must not"
+                raise TabNASError(
+                    f"terms {must} have single_weight_us for the runtime {runtime.name}"
+                )
+        found = [(call.rows, call.precision) for call in self.calls]
         expected = [(r, p) for r in sorted(MEASURED_COSTS.values()) for p in runtime.precisions]
         if found != expected:
             raise TabNASError(

@@ -11,7 +11,14 @@ from typing import Any
 import pytest
 
 from tabnas.cli._main import run
-from tabnas.latency import LatencyTable, Machine, cached_table_path, load_table, measure_machine
+from tabnas.latency import (
+    LatencyTable,
+    Machine,
+    Runtime,
+    cached_table_path,
+    load_table,
+    measure_machine,
+)
 from tabnas.runs.plan import _latency as plan_of_latency
 from tests.cli.conftest import make_columns, write_csv
 from tests.latency.conftest import make_latency_table
@@ -32,7 +39,7 @@ def test_the_table_is_stored_for_this_user(
     assert said.err == "tabnas: measuring this machine\n"
     table = load_table(cached_table_path())
     assert table.machine == Machine.here()
-    assert all(call.held_out >= 30 for call in table.calls.values())
+    assert all(call.held_out >= 30 for call in table.calls)
 
 
 @pytest.mark.slow
@@ -57,7 +64,7 @@ def test_show_prints_a_table(here: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_a_busy_machine_is_a_note(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    calls = {rows: replace(call, spread=0.4) for rows, call in make_latency_table().calls.items()}
+    calls = tuple(replace(call, spread=0.4) for call in make_latency_table().calls)
     Path("device.json").write_text(make_latency_table(calls=calls).to_json())
     assert run(["latency", "--show", "device.json"]) == 0
     shown = capsys.readouterr().out
@@ -138,8 +145,8 @@ def test_a_machine_that_was_not_measured_is_measured_first(
     assert "latency_us <= 1,000,000" in capsys.readouterr().out
 
 
-def brief(**said: Any) -> LatencyTable:
+def brief(runtime: Runtime, **said: Any) -> LatencyTable:
     """A hasty look at this machine, which may have other things to do."""
-    table = measure_machine(seconds=0.1, **said)
-    calls = {rows: replace(call, spread=0.0) for rows, call in table.calls.items()}
+    table = measure_machine(runtime, seconds=0.1, **said)
+    calls = tuple(replace(call, spread=0.0) for call in table.calls)
     return replace(table, calls=calls)

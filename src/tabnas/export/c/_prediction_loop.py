@@ -75,6 +75,11 @@ class PredictionLoop:
         self._arguments = self._rows.ctypes.data, len(rows)
         self._address = self._outputs.ctypes.data
 
+    @property
+    def outputs(self) -> NDArray[np.float32]:
+        """The outputs of the last prediction: probabilities, a value, or those of a network."""
+        return self._outputs.copy()
+
     def __call__(self, predictions: int) -> None:
         """Make this many predictions."""
         self._function(*self._arguments, predictions, self._address)

@@ -67,13 +67,15 @@ class CRuntime(Runtime):
         return _loop_call(loop, rows)
 
 
-def _loop_call(loop: Callable[[int], None], rows: int) -> Call:
-    """Return a call of so many rows, repeated until the loop is long enough to be timed."""
+def _loop_call(
+    loop: Callable[[int], None], rows: int, timer_ns: Callable[[], int] = perf_counter_ns
+) -> Call:
+    """Return calls of so many rows, as many as make the loop long enough to be timed."""
     count = 1
     while True:
-        began = perf_counter_ns()
+        began = timer_ns()
         loop(count * rows)
-        spent_ns = perf_counter_ns() - began
+        spent_ns = timer_ns() - began
         if spent_ns >= MIN_LOOP_NS:
             return Call(partial(loop, count * rows), count)
         count = max(2 * count, int(count * MIN_LOOP_NS / max(1, spent_ns)))
