@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -19,6 +20,7 @@ from tabnas.nets import ENGINES
 from tabnas.paper import load_ground_truth
 from tabnas.policy import REWARDS
 from tabnas.registries import by_name
+from tabnas.settings import RuntimeKind
 from tabnas.space import COSTS, Architecture, SearchSpace, TableCost, compute_costs
 from tabnas.strategies import STRATEGIES
 
@@ -48,6 +50,10 @@ def test_the_default_is_first() -> None:
         "guided",
         "onnxruntime",
     ]
+
+
+def test_every_runtime_can_be_set() -> None:
+    assert get_args(RuntimeKind) == tuple(RUNTIMES)
 
 
 def test_names_are_kept_in_order() -> None:

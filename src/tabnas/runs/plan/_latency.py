@@ -321,7 +321,7 @@ def _predict_table(
     """Predict the same for another machine, from the kinds of the columns and their knots."""
     inputs = data.task.inputs
     columns = len(inputs.embedded)
-    # the exported file has as many knots for each column as the column with most of them
+    # an ONNX file has as many knots for each column as the column with most of them; C has fewer
     knots = columns * max(map(len, inputs.knots), default=0)
     return (
         call.terms.call_us + call.columns.predict_us(data.encoder),
