@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tabnas.data import Table
-from tabnas.errors import TabNASError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.latency import RUNTIMES, LatencyTerms, Machine, NetworkShape
 from tabnas.model import Model
 from tabnas.runs import (
@@ -211,6 +211,16 @@ def test_a_busy_moment_is_measured_again_in_every_precision(table_file: str) -> 
         )
         assert before.overhead_us == pytest.approx(OVERHEAD[precision] + 0.1)
         assert after.overhead_us == pytest.approx(OVERHEAD[precision])
+
+
+def test_the_error_for_int8_suggests_float32(table_file: str) -> None:
+    with pytest.raises(
+        InfeasibleError,
+        match=r"the cheapest, .* has 0\.3\d+, 0\.35\d* of it .*; .*choose the precision float32",
+    ):
+        make_run(FakeC(), table_file, {"latency_us": 0.34, "bytes": 6_000})
+    run = make_run(FakeC(), table_file, {"latency_us": 0.34, "bytes": 6_000}, precision="float32")
+    assert run.plan.precisions == (FLOAT32,)
 
 
 def test_on_another_machine_every_precision_is_predicted(table_file: str, tmp_path: Path) -> None:
