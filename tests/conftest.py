@@ -24,6 +24,7 @@ MODULES = {
 USUAL = {name: getattr(module, name) for name, module in MODULES.items()}
 BRIEF = {"MIN_STEPS": 200, "EPOCHS": 8, "TIMING_SECONDS": 0.01, "AUTO_TEACHERS": ()}
 PROBES = ("random_network", "random_table", "random_embedded_network")
+MAKE_CALL = cache(_survey.Probe.make_call)
 CACHED = {name: cache(getattr(_survey, name)) for name in PROBES}
 
 
@@ -61,3 +62,4 @@ def probes_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Build the networks and tables for measuring a machine only once."""
     for name, cached in CACHED.items():
         monkeypatch.setattr(_survey, name, cached)
+    monkeypatch.setattr(_survey.Probe, "make_call", MAKE_CALL)

@@ -8,22 +8,30 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import tabnas
 from tabnas import TabNASError
 from tabnas.data import DATASETS
+from tabnas.latency import RUNTIMES
 from tabnas.nets import ENGINES
 from tabnas.paper import load_ground_truth
 from tabnas.policy import REWARDS
 from tabnas.registries import by_name
+from tabnas.settings import RuntimeKind
 from tabnas.space import COSTS, Architecture, SearchSpace, TableCost, compute_costs
 from tabnas.strategies import STRATEGIES
 
 ROOT = Path(tabnas.__file__).parent
 
-NAMED = {"space/costs": COSTS, "policy/rewards": REWARDS, "strategies": STRATEGIES}
+NAMED = {
+    "space/costs": COSTS,
+    "policy/rewards": REWARDS,
+    "strategies": STRATEGIES,
+    "latency/runtimes": RUNTIMES,
+}
 
 
 @pytest.mark.parametrize("folder", NAMED)
@@ -40,7 +48,12 @@ def test_the_default_is_first() -> None:
         "parameters",
         "rejection",
         "guided",
+        "onnxruntime",
     ]
+
+
+def test_every_runtime_can_be_set() -> None:
+    assert get_args(RuntimeKind) == tuple(RUNTIMES)
 
 
 def test_names_are_kept_in_order() -> None:

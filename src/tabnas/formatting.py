@@ -319,12 +319,12 @@ def cost_label(cost: str) -> str:
 
 
 def format_cost(cost: float) -> str:
-    """Format a cost: a count, or a measured value with one decimal.
+    """Format a cost: a count, or a measured value with one decimal, with more if it is below 10.
 
-    >>> format_cost(20_000), format_cost(61.3203125)
-    ('20,000', '61.3')
+    >>> format_cost(20_000), format_cost(61.3203125), format_cost(0.6171875)
+    ('20,000', '61.3', '0.617')
     """
-    return f"{cost:,}" if isinstance(cost, int) else f"{cost:,.1f}"
+    return f"{cost:,}" if isinstance(cost, int) else f"{cost:,.{max(1, count_decimals(cost, 3))}f}"
 
 
 def format_limits(limits: Mapping[str, float]) -> str:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
-from tests.latency.conftest import make_latency_table
+from tests.latency.conftest import make_c_table, make_latency_table
 
 FEATURES = {"a": np.linspace(-1, 1, 40), "b": np.tile(["x", "y"], 20)}
 ANSWERS = np.arange(40) % 2
@@ -41,6 +41,20 @@ def test_limits_hold_and_are_shown(kind: type, device: Path) -> None:
     assert any("was not measured" in note for note in fitted.result_.notes)
     with pytest.raises(InfeasibleError, match="the cheapest"):
         clone(estimator).set_params(max_latency_us=20).fit(FEATURES, ANSWERS)
+
+
+def test_limits_in_c_hold(tmp_path: Path) -> None:
+    path = tmp_path / "device.json"
+    path.write_text(make_c_table().to_json())
+    limits = {"max_latency_us": 0.5, "max_bytes": 4_000, "runtime": "c", "latency_table": path}
+    fitted = TabNASClassifier(**limits, candidates=1, time=0.1, random_state=0)
+    fitted.fit(FEATURES, ANSWERS)
+    assert fitted.costs_["latency_us"] <= 0.5
+    assert fitted.get_params()["runtime"] == "c"
+    with pytest.raises(TabNASError, match="is of c; set runtime"):
+        clone(fitted).set_params(runtime="onnxruntime").fit(FEATURES, ANSWERS)
+    with pytest.raises(TabNASError, match="runtime c needs a limit on latency"):
+        TabNASRegressor(runtime="c").fit(FEATURES, ANSWERS)
 
 
 def test_a_loaded_estimator_keeps_its_limits(device: Path, tmp_path: Path) -> None:

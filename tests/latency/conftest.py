@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+from typing import Any, TypeVar
+
 from tabnas.latency import (
     CallTable,
     ColumnTerms,
@@ -8,7 +11,9 @@ from tabnas.latency import (
     LatencyTerms,
     Machine,
 )
+from tabnas.space import Precision
 
+T = TypeVar("T", LatencyTerms, ColumnTerms, EmbeddingTerms)
 TERMS = {
     1: LatencyTerms(call_us=8.0, layer_us=2.0, unit_us=0.002, output_us=0.01, weight_us=0.0001),
     256: LatencyTerms(call_us=10.0, layer_us=14.0, unit_us=0.2, output_us=0.02, weight_us=0.006),
@@ -33,17 +38,87 @@ EMBEDDINGS = {
 }
 
 
+C_TERMS = {
+    Precision.FLOAT32: LatencyTerms(
+        call_us=0.01,
+        layer_us=0.02,
+        unit_us=0.001,
+        output_us=0.002,
+        weight_us=0.0001,
+        single_weight_us=0.0003,
+    ),
+    Precision.INT8: LatencyTerms(
+        call_us=0.01,
+        layer_us=0.03,
+        unit_us=0.003,
+        output_us=0.002,
+        weight_us=0.0004,
+        single_weight_us=0.0006,
+    ),
+}
+"""For one row; 256 rows take 256 times as long."""
+C_COLUMNS = ColumnTerms(
+    answer_us=0.02,
+    quantities_us=0.01,
+    quantity_us=0.006,
+    category_us=0.002,
+    moments_us=0.05,
+    moment_us=0.03,
+)
+C_EMBEDDINGS = EmbeddingTerms(
+    embeddings_us=0.01, column_us=0.002, knot_us=0.0001, input_us=0.0005, entry_us=0.0
+)
+
+
+def multiply(terms: T, factor: float) -> T:
+    """Return terms that are `factor` times as large."""
+    return replace(terms, **{name: factor * us for name, us in list_terms(terms).items()})
+
+
+def list_terms(terms: Any) -> dict[str, float]:
+    """Return the terms by name, without those that are None."""
+    return {name: us for name, us in asdict(terms).items() if us is not None}
+
+
+def list_values(terms: Any) -> list[float]:
+    """Return the values of all terms that are not None."""
+    return list(list_terms(terms).values())
+
+
+def make_c_table(**changes: object) -> LatencyTable:
+    """Make a table of the runtime c with invented numbers, by rows and precision."""
+    table = make_latency_table()
+    machine = replace(table.machine, runtime="c", version="cc 1.0 -O2")
+    calls = tuple(
+        replace(
+            table.find_call(rows),
+            precision=precision,
+            terms=multiply(terms, rows),
+            columns=multiply(C_COLUMNS, rows),
+            embeddings=multiply(C_EMBEDDINGS, rows),
+        )
+        for rows in TERMS
+        for precision, terms in C_TERMS.items()
+    )
+    return replace(table, **({"machine": machine, "calls": calls} | changes))
+
+
 def make_latency_table(**changes: object) -> LatencyTable:
     """Make a table with invented numbers."""
     fields = {
         "machine": Machine(
-            processor="a processor", system="a system", onnxruntime="1.0", threads=1
+            processor="a processor",
+            system="a system",
+            runtime="onnxruntime",
+            version="1.0",
+            threads=1,
         ),
         "measured": "2025-12-31",
         "tabnas": "0.1.0",
-        "calls": {
-            rows: CallTable(
+        "calls": tuple(
+            CallTable(
                 rows=rows,
+                precision=Precision.FLOAT32,
                 terms=terms,
                 columns=COLUMNS,
                 embeddings=EMBEDDINGS[rows],
@@ -59,6 +134,6 @@ def make_latency_table(**changes: object) -> LatencyTable:
                 spread=0.02,
             )
             for rows, terms in TERMS.items()
-        },
+        ),
     }
     return LatencyTable(**(fields | changes))

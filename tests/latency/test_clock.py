@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tabnas.latency import Clock
+from tabnas.latency import Call, Clock
 
 
 class Time:
@@ -19,17 +19,23 @@ class Time:
     def __call__(self) -> int:
         return self.now_ns
 
-    def call(self, next_us: Callable[[], float]) -> Callable[[], None]:
+    def call(self, next_us: Callable[[], float], count: int = 1) -> Call:
         def spend() -> None:
             self.now_ns += round(1_000 * next_us())
 
-        return spend
+        return Call(spend, count)
 
 
 def test_calls_of_constant_duration() -> None:
     time = Time()
     calls = [time.call(lambda us=us: us) for us in (3.0, 50.0, 7_000.0)]
     assert Clock(timer_ns=time).latencies_us(calls) == [3.0, 50.0, 7_000.0]
+
+
+def test_several_calls_share_the_time_of_a_function() -> None:
+    time = Time()
+    calls = [time.call(lambda: 600.0, count=1_000), time.call(lambda: 600.0, count=3)]
+    assert Clock(timer_ns=time).latencies_us(calls) == [0.6, 200.0]
 
 
 def test_a_machine_that_is_busy_half_of_the_time() -> None:

@@ -16,11 +16,12 @@ from tabnas.space import (
     Budget,
     Limit,
     NumericEmbeddings,
+    Precision,
     SearchSpace,
     default_space,
 )
 from tabnas.testing import check_cost
-from tests.latency.conftest import EMBEDDINGS, TERMS, make_latency_table
+from tests.latency.conftest import EMBEDDINGS, TERMS, make_c_table, make_latency_table
 from tests.problems import spaces
 
 us = st.floats(0, 100)
@@ -120,6 +121,39 @@ def test_a_limit_below_the_overhead_is_refused() -> None:
     space = SearchSpace([[0, 8]], inputs=4, outputs=1)
     with pytest.raises(InfeasibleError, match="the cheapest, linear, has 40"):
         FeasibleSet(space, Budget(Limit(cost, 30)))
+
+
+@pytest.mark.parametrize("precision", [Precision.FLOAT32, Precision.INT8], ids=str)
+@pytest.mark.parametrize("name", ["latency_us", "batch_latency_us"])
+def test_latency_in_c_passes_the_checks_of_costs(name: str, precision: Precision) -> None:
+    check_cost(make_c_table().cost(name).at_precision(precision))
+
+
+def test_in_c_every_precision_has_its_latency() -> None:
+    cost = make_c_table().cost("latency_us", 0.2)
+    space = SearchSpace([[8]], inputs=10, outputs=1)
+    (network,) = FeasibleSet(space, Budget())
+    float32 = 0.2 + (0.02 + 8 * 0.001 + 80 * 0.0001) + (0.002 + 8 * 0.0003)
+    int8 = 0.2 + (0.03 + 8 * 0.003 + 80 * 0.0004) + (0.002 + 8 * 0.0006)
+    assert cost(space, network) == pytest.approx(float32, abs=0.004)
+    assert cost.at_precision(Precision.INT8)(space, network) == pytest.approx(int8, abs=0.004)
+    assert cost.at_precision(Precision.INT8).at_precision(Precision.FLOAT32) == cost
+    budget = Budget(Limit(cost, 0.25))
+    assert budget.admits(space, network)
+    assert not budget.at_precision(Precision.INT8).admits(space, network)
+    with pytest.raises(TabNASError, match=r"measured as float16 .* known as float32 and int8"):
+        cost.at_precision(Precision.FLOAT16)
+
+
+def test_in_onnxruntime_the_precision_does_not_matter() -> None:
+    cost = make_latency_table().cost("latency_us")
+    assert all(cost.at_precision(precision) is cost for precision in Precision)
+
+
+def test_the_cost_of_a_row_in_c_has_steps_of_a_nanosecond() -> None:
+    assert make_c_table().cost("latency_us").resolution == 2**-10
+    assert make_c_table().cost("batch_latency_us").resolution == 2**-7
+    assert make_latency_table().cost("latency_us").resolution == 2**-7
 
 
 def test_unknown_names_are_refused() -> None:

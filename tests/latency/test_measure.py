@@ -11,8 +11,7 @@ import pytest
 
 from tabnas.data import FractionCallback, Table, TableEncoder, fit_target
 from tabnas.errors import TabNASError
-from tabnas.latency import Clock, LatencyTerms, Machine, measure_models, untrained_model
-from tabnas.latency._onnx_calls import Call
+from tabnas.latency import Call, Clock, LatencyTerms, Machine, measure_models, untrained_model
 from tabnas.nets import NUMERIC_EMBEDDING
 from tabnas.space import Architecture
 

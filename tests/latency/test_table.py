@@ -20,7 +20,8 @@ from tabnas.latency import (
     load_table,
     save_table,
 )
-from tests.latency.conftest import make_latency_table
+from tabnas.space import Precision
+from tests.latency.conftest import make_c_table, make_latency_table
 
 
 def test_a_table_survives_a_round_trip(tmp_path: Path) -> None:
@@ -32,7 +33,7 @@ def test_a_table_survives_a_round_trip(tmp_path: Path) -> None:
 
 def test_a_table_describes_its_machine_and_nothing_private() -> None:
     document = json.loads(make_latency_table(machine=Machine.here()).to_json())
-    assert set(document["machine"]) == {"processor", "system", "onnxruntime", "threads"}
+    assert set(document["machine"]) == {"processor", "system", "runtime", "version", "threads"}
     assert str(Path.home()) not in json.dumps(document)
 
 
@@ -43,6 +44,29 @@ def list_places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]
         below = list_places(child, (*path, key)) if isinstance(child, dict | list) else []
         places += [(*path, key), *below]
     return places[1:] if path == () else places
+
+
+@pytest.mark.parametrize("value", [None, 0.5])
+def test_terms_must_suit_the_runtime(value: float | None) -> None:
+    table = make_c_table() if value is None else make_latency_table()
+    document = json.loads(table.to_json())
+    document["calls"][0]["terms"]["single_weight_us"] = value
+    with pytest.raises(TabNASError, match="have single_weight_us for the runtime"):
+        LatencyTable.from_json(json.dumps(document))
+
+
+def test_a_table_of_c_must_have_both_precisions() -> None:
+    table = make_c_table()
+    assert LatencyTable.from_json(table.to_json()) == table
+    assert table.find_call(256, Precision.INT8).precision == Precision.INT8
+    with pytest.raises(TabNASError, match="calls must be of 1 rows as float32, 1 rows as int8"):
+        replace(table, calls=table.calls[::2]).to_json()
+
+
+def test_an_unknown_runtime_is_refused() -> None:
+    text = make_latency_table().to_json().replace('"onnxruntime"', '"onnxruntme"')
+    with pytest.raises(TabNASError, match="no runtime 'onnxruntme'; did you mean 'onnxruntime'"):
+        LatencyTable.from_json(text)
 
 
 DOCUMENT = json.loads(make_latency_table().to_json())
@@ -94,8 +118,8 @@ def test_missing_fields_are_refused(place: tuple[Any, ...]) -> None:
     ("text", "message"),
     [
         ("[" * 50_000, "nested too deeply"),
-        (json.dumps(DOCUMENT | {"format": 3}), "newer tabnas"),
-        (json.dumps(DOCUMENT | {"format": 1}), "lacks .* numeric embeddings; measure .* again"),
+        (json.dumps(DOCUMENT | {"format": 4}), "newer tabnas"),
+        (json.dumps(DOCUMENT | {"format": 2}), "lacks the runtime; measure the machine again"),
         (json.dumps(DOCUMENT | {"kind": "another"}), "must be a tabnas latency table"),
         ('{"kind": 1, "kind": 1}', "twice"),
         (json.dumps(DOCUMENT | {"note": "x"}), "note is unknown"),
@@ -103,7 +127,7 @@ def test_missing_fields_are_refused(place: tuple[Any, ...]) -> None:
         (json.dumps(DOCUMENT | {"tabnas": "a\x1b[31m"}), "printable"),
         (
             json.dumps(DOCUMENT | {"calls": DOCUMENT["calls"][::-1]}),
-            "calls must be of 1 and 256 rows",
+            "calls must be of 1 rows as float32, 256 rows as float32, got 256",
         ),
     ],
 )
@@ -139,8 +163,8 @@ class TestCachedTable:
 
     def test_another_machine_has_another_file(self) -> None:
         here = Machine.here()
-        other = Machine(processor=here.processor, system=here.system, onnxruntime="0.1", threads=1)
-        assert cached_table_path(other) != cached_table_path(here)
+        others = [here, replace(here, version="0.1"), replace(here, runtime="c")]
+        assert len({cached_table_path(other) for other in others}) == 3
 
     def test_a_table_of_another_machine_is_not_used(self) -> None:
         save_table(make_latency_table(), cached_table_path())
@@ -163,7 +187,7 @@ class TestCachedTable:
         assert load_table(cached_table_path()).machine == Machine.here()
 
     def test_a_table_of_a_busy_machine_is_not_cached(self) -> None:
-        calls = {rows: replace(call, spread=0.4) for rows, call in self.measure().calls.items()}
+        calls = tuple(replace(call, spread=0.4) for call in self.measure().calls)
         busy = replace(self.measure(), calls=calls)
         assert load_or_measure_table(lambda: busy) == busy
         assert not cached_table_path().exists()

@@ -13,6 +13,7 @@ from tabnas.errors import TabNASError
 from tabnas.latency import EmbeddingTerms, LatencyTerms, NetworkShape, fit_terms
 from tabnas.latency._embeddings import EMBEDDING_TERMS, fit_embedding_terms
 from tabnas.space import Architecture
+from tests.latency.conftest import list_values
 
 
 def make_shapes(count: int, seed: int = 0) -> list[NetworkShape]:
@@ -37,7 +38,23 @@ def test_terms_of_additive_latencies_are_recovered(values: tuple[float, ...]) ->
     fields = {n: v * size for n, v, size in zip(names, values, sizes, strict=True)}
     terms, networks = LatencyTerms(**fields), make_shapes(60)
     fitted = fit_terms(networks, [terms.predict_us(shape) for shape in networks])
-    assert astuple(fitted) == pytest.approx(astuple(terms), rel=1e-4, abs=1e-7)
+    assert list_values(fitted) == pytest.approx(list_values(terms), rel=1e-4, abs=1e-7)
+    assert fitted.single_weight_us is None
+
+
+def test_terms_with_single_units_are_recovered() -> None:
+    terms = LatencyTerms(
+        call_us=0.01,
+        layer_us=0.02,
+        unit_us=0.001,
+        output_us=0.002,
+        weight_us=1e-4,
+        single_weight_us=3e-4,
+    )
+    networks = make_shapes(60)
+    measured = [terms.predict_us(shape) for shape in networks]
+    fitted = fit_terms(networks, measured, has_single_units=True)
+    assert list_values(fitted) == pytest.approx(list_values(terms), rel=1e-4)
 
 
 def test_noise_of_ten_percent_is_averaged_out() -> None:
@@ -47,7 +64,7 @@ def test_noise_of_ten_percent_is_averaged_out() -> None:
     noisy = [terms.predict_us(s) * rng.uniform(0.9, 1.1) for s in networks]
     fitted = fit_terms(networks[:60], noisy[:60])
     assert np.median(fitted.errors(networks[60:], noisy[60:])) < 0.08
-    assert min(astuple(fitted)) >= 0
+    assert min(list_values(fitted)) >= 0
 
 
 def test_widths_are_rounded_up_to_vectors() -> None:
@@ -55,6 +72,16 @@ def test_widths_are_rounded_up_to_vectors() -> None:
     assert terms.layer(10, 8) == 80
     assert terms.layer(10, 9) == terms.layer(10, 16) == 160
     assert terms.head(3, 1) == 24
+
+
+def test_units_beyond_full_vectors_are_computed_one_by_one() -> None:
+    terms = LatencyTerms(
+        call_us=0, layer_us=0, unit_us=0, output_us=0, weight_us=1.0, single_weight_us=3.0
+    )
+    assert terms.layer(10, 8) == 80
+    assert terms.layer(10, 7) == 210  # more than a full vector
+    assert terms.layer(10, 17) == 10 * (16 + 3)
+    assert terms.head(3, 1) == 9
 
 
 def test_errors_are_relative() -> None:

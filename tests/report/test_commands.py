@@ -316,10 +316,11 @@ def test_printed_code_names_the_target(name: str) -> None:
 
 
 def test_limits_on_latency_are_printed() -> None:
-    config = make_config(limits={"latency_us": 12.5}, latency_table="there.json")
+    config = make_config(limits={"latency_us": 12.5}, latency_table="there.json", runtime="c")
     command = repeat_run(decode_config(config), "bird")
     assert "--max-latency-us 12.5" in command
     assert "--latency-table there.json" in command
+    assert "--runtime c" in command
 
 
 def test_arguments_are_quoted() -> None:

@@ -48,13 +48,16 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         Maximum memory for activations in bytes, while one row is predicted: the input and the
         output of a layer, as float32.
     max_latency_us : float or None, default=None
-        Maximum microseconds of a call for one row, including preprocessing, of the exported ONNX
-        file in onnxruntime, on one thread of this machine. The fitted model is measured.
+        Maximum microseconds of a call for one row, including preprocessing, of the exported model
+        on one thread of this machine: see `runtime`. The fitted model is measured.
     max_batch_latency_us : float or None, default=None
         The same for a call of 256 rows.
     latency_table : str, Path or None, default=None
         A file written by `tabnas latency --out` on another machine, whose latency is then limited.
         It is predicted and not measured.
+    runtime : {"onnxruntime", "c"}, default="onnxruntime"
+        What limits on latency are measured in: the exported file in onnxruntime, with the call from
+        Python, or the exported C code, compiled on this machine, without any call from Python.
     precision : {"auto", "float32", "float16", "int8"}, default="auto"
         How weights are stored. "auto" is float32; if bytes are limited, int8 or float32, whichever
         is better on rows held out from training. Predictions are those of the rounded weights.
@@ -152,6 +155,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         max_latency_us: float | None = None,
         max_batch_latency_us: float | None = None,
         latency_table: str | Path | None = None,
+        runtime: str = "onnxruntime",
         precision: str = "auto",
         layers: int | None = None,
         widths: Sequence[int] | None = None,
@@ -177,6 +181,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         self.max_latency_us = max_latency_us
         self.max_batch_latency_us = max_batch_latency_us
         self.latency_table = latency_table
+        self.runtime = runtime
         self.precision = precision
         self.layers = layers
         self.widths = widths

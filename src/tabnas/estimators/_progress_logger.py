@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from tabnas.formatting import format_cost
 from tabnas.runs import FinishedRun, PlannedRun, Progress
 
 LOGGER = logging.getLogger("tabnas")
@@ -38,7 +39,9 @@ class ProgressLogger:
         feasible, limits = finished.plan.feasible, finished.model.limits
         budget = feasible.budget.at_precision(finished.model.precision)
         costs = budget.costs(feasible.space, finished.model.architecture)
-        used = ", ".join(f"{costs[name]:,} of {upper:,} {name}" for name, upper in limits.items())
+        used = ", ".join(
+            f"{format_cost(costs[name])} of {upper:,} {name}" for name, upper in limits.items()
+        )
         self._log(
             f"found: {finished.model.architecture}, {used}, in {finished.total_seconds:.1f} seconds"
         )

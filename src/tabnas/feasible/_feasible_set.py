@@ -31,6 +31,7 @@ from tabnas.feasible._monte_carlo import (
     estimate,
     sample_product,
 )
+from tabnas.formatting import count_decimals
 from tabnas.space import COSTS, Architecture, Budget, CallableCost, Cost, SearchSpace
 from tabnas.types import BoolArray, FloatArray, IntArray
 
@@ -163,7 +164,8 @@ class FeasibleSet:
             cost = limit.cost(self.space, cheapest)
             if cost > limit.upper:
                 # rounded up, so that the number in the message is a limit that can be met
-                shown = cost if cost == int(cost) or cost < 1 else ceil(10 * cost) / 10
+                scale = 10 ** (1 if cost >= 1 else count_decimals(cost, 3))
+                shown = cost if cost == int(cost) else ceil(scale * cost) / scale
                 raise InfeasibleError(
                     f"no architecture meets {limit}: the cheapest, {cheapest}, has {shown:,}"
                 )

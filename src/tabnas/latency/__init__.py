@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tabnas.latency._clock import Clock
+from tabnas.latency._clock import Call, Clock
 from tabnas.latency._columns import ColumnTerms
-from tabnas.latency._cost import LatencyCost
+from tabnas.latency._cost import LatencyCost, join_precisions
 from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._files import (
     cached_table_path,
@@ -17,8 +17,11 @@ from tabnas.latency._measure import Measure, measure_calls, measure_models, untr
 from tabnas.latency._survey import measure_machine
 from tabnas.latency._table import CallTable, LatencyTable
 from tabnas.latency._terms import LatencyTerms, Microseconds, NetworkShape, fit_terms
+from tabnas.latency.runtimes import RUNTIMES, Runtime
 
 __all__ = [
+    "RUNTIMES",
+    "Call",
     "CallTable",
     "Clock",
     "ColumnTerms",
@@ -30,8 +33,10 @@ __all__ = [
     "Measure",
     "Microseconds",
     "NetworkShape",
+    "Runtime",
     "cached_table_path",
     "fit_terms",
+    "join_precisions",
     "load_or_measure_table",
     "load_table",
     "measure_calls",

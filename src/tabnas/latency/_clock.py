@@ -9,12 +9,19 @@ from time import perf_counter_ns
 import numpy as np
 
 from tabnas.data import FractionCallback
-from tabnas.latency._onnx_calls import Call
 from tabnas.types import FloatArray
 
 IDLE_QUANTILE = 0.25
 """The quantile over rounds that counts as the latency of an idle machine: other work on the machine
 only ever adds time."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function to time: one call of a model, or several that share the time evenly."""
+
+    function: Callable[[], object]
+    count: int = 1  # calls of the model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,15 +59,15 @@ class Clock:
 
     def _median_us(self, call: Call) -> float:
         for _ in range(self.warmup_calls):
-            call()
+            call.function()
         durations_ns: list[int] = []
         spent_ns = 0
         while spent_ns < 1_000 * self.slice_us or len(durations_ns) < self.min_calls:
             began = self.timer_ns()
-            call()
+            call.function()
             durations_ns.append(max(1, self.timer_ns() - began))
             spent_ns += durations_ns[-1]
-        return float(np.median(durations_ns)) / 1_000
+        return float(np.median(durations_ns)) / 1_000 / call.count
 
     def with_duration(self, seconds: float, calls: int) -> Clock:
         """Return a clock whose slices are so short that `calls` calls take about `seconds`."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
 
 from tabnas.errors import TabNASError
 from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._terms import LatencyTerms
-from tabnas.space import LATENCY_COSTS, ChainCost, SearchSpace
+from tabnas.latency.runtimes import DEFAULT_RESOLUTION
+from tabnas.space import LATENCY_COSTS, ChainCost, Precision, SearchSpace
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,10 +23,6 @@ class LatencyCost(ChainCost):
     11.875
     """
 
-    # 8 ns: far below what can be measured, and coarse enough for costs to coincide, which keeps
-    # feasible sets small
-    resolution: ClassVar[float] = 2.0**-7
-
     name: str
     terms: LatencyTerms
     overhead_us: float | None = None
@@ -35,6 +31,10 @@ class LatencyCost(ChainCost):
     """They predict what numeric embeddings take; None if the space has none."""
     embedding_us: Mapping[int, float] = field(default_factory=dict, hash=False)
     """What numeric embeddings take, by dimension, where it is known better."""
+    resolution: float = DEFAULT_RESOLUTION
+    """Terms are rounded up to multiples of it."""
+    by_precision: Mapping[Precision, LatencyCost] = field(default_factory=dict, hash=False)
+    """The cost of each precision, this one included; empty if all take as long."""
 
     def __post_init__(self) -> None:
         if self.name not in LATENCY_COSTS:
@@ -44,6 +44,16 @@ class LatencyCost(ChainCost):
     def rows(self) -> int:
         """The number of rows of a call."""
         return LATENCY_COSTS[self.name]
+
+    def at_precision(self, precision: Precision) -> LatencyCost:
+        if not self.by_precision:
+            return self
+        if precision not in self.by_precision:
+            raise TabNASError(
+                f"the latency of networks must be measured as {precision} to limit it, but it is "
+                f"known as {' and '.join(self.by_precision)}; choose one of these precisions"
+            )
+        return replace(self.by_precision[precision], by_precision=self.by_precision)
 
     def layer(self, fan_in: int, width: int) -> float:
         return self.terms.layer(fan_in, width)
@@ -63,3 +73,10 @@ class LatencyCost(ChainCost):
 
     def fixed(self, space: SearchSpace) -> float:
         return self.terms.call_us if self.overhead_us is None else self.overhead_us
+
+
+def join_precisions(costs: Mapping[Precision, LatencyCost]) -> LatencyCost:
+    """Return the cost of float32 that knows the costs of the other precisions, if there are any."""
+    if len(costs) == 1:
+        return costs[Precision.FLOAT32]
+    return replace(costs[Precision.FLOAT32], by_precision=costs)

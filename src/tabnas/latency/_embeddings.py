@@ -27,7 +27,7 @@ class EmbeddingTerms:
     def predict_us(self, columns: int, knots: int, dimension: int) -> float:
         """Return the latency of embeddings of `columns` columns with `knots` knots in all.
 
-        The exported file has as many knots for each column as the column with most of them.
+        An ONNX file has as many knots for each column as the column with most of them.
         """
         if dimension == 0:
             return 0.0

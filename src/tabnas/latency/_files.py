@@ -8,12 +8,16 @@ from pathlib import Path
 
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, user_cache_folder
-from tabnas.latency._machine import Machine
+from tabnas.latency._machine import DEFAULT_RUNTIME, Machine
 from tabnas.latency._table import MAX_BYTES, LatencyTable
+from tabnas.latency.runtimes import Runtime
 
 
 def cached_table_path(machine: Machine | None = None) -> Path:
-    """Return the file for a machine's table, by default this machine's, in the cache folder."""
+    """Return the file for a machine's table in the cache folder.
+
+    By default this machine's, for the default runtime.
+    """
     return user_cache_folder() / f"latency-{(machine or Machine.here()).key}.json"
 
 
@@ -47,14 +51,16 @@ def save_table(table: LatencyTable, path: str | Path) -> Path:
     return final
 
 
-def load_or_measure_table(measure: Callable[[], LatencyTable]) -> LatencyTable:
-    """Return the cached table of this machine, or measure one and cache it.
+def load_or_measure_table(
+    measure: Callable[[], LatencyTable], runtime: Runtime = DEFAULT_RUNTIME
+) -> LatencyTable:
+    """Return the cached table of this machine for a runtime, or measure one and cache it.
 
     A damaged table is measured again. A table is used once and not cached if no file can be
     written, or if the machine was busy: later runs would take its latencies for those of an idle
     machine.
     """
-    machine = Machine.here()
+    machine = Machine.here(runtime)
     with suppress(TabNASError, RuntimeError):  # there may be no home folder
         cached = load_table(cached_table_path(machine))
         if cached.machine == machine:

@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Annotated
 
 from tabnas.decoding import Bounds
-from tabnas.latency._onnx_calls import THREADS, import_onnxruntime
+from tabnas.errors import TabNASError, did_you_mean
+from tabnas.latency.runtimes import RUNTIMES, Runtime
+
+THREADS = 1
+DEFAULT_RUNTIME = next(iter(RUNTIMES.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,28 +22,40 @@ class Machine:
 
     processor: str
     system: str
-    onnxruntime: str  # its version
+    runtime: str  # its name in `RUNTIMES`
+    version: str  # of the runtime, or of the compiler with its flags
     threads: Annotated[int, Bounds(ge=1)]
 
+    def __post_init__(self) -> None:
+        if self.runtime not in RUNTIMES:
+            hint = did_you_mean(self.runtime, RUNTIMES)
+            raise TabNASError(f"there is no runtime {self.runtime!r}; {hint}")
+
     @classmethod
-    def here(cls) -> Machine:
-        """Return the machine that this process runs on."""
+    def here(cls, runtime: Runtime = DEFAULT_RUNTIME) -> Machine:
+        """Return the machine that this process runs on; raise an error without the runtime."""
         return cls(
             processor=processor_name(),
             system=f"{platform.system()} {platform.machine()}".strip(),
-            onnxruntime=str(import_onnxruntime().__version__),
+            runtime=runtime.name,
+            version=runtime.version(),
             threads=THREADS,
         )
 
     @property
     def key(self) -> str:
         """A short name, different for every machine."""
-        identity = (self.processor, self.system, self.onnxruntime, self.threads)
+        identity = (self.processor, self.system, self.runtime, self.version, self.threads)
         return sha256(repr(identity).encode()).hexdigest()[:16]
+
+    @property
+    def runtime_version(self) -> str:
+        """The runtime and its version, as reports have it."""
+        return RUNTIMES[self.runtime].describe(self.version)
 
     def __str__(self) -> str:
         threads = "one thread" if self.threads == 1 else f"{self.threads} threads"
-        return f"{self.processor}, {self.system}, onnxruntime {self.onnxruntime}, {threads}"
+        return f"{self.processor}, {self.system}, {self.runtime_version}, {threads}"
 
 
 def processor_name() -> str:

@@ -1,4 +1,4 @@
-"""The latency of models as they are deployed: the exported file, on rows of a real table."""
+"""The latency of models as they are deployed: exported, on rows of a real table."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from time import sleep
 import numpy as np
 
 from tabnas.data import Table, TableEncoder, Target
-from tabnas.latency._clock import Clock
-from tabnas.latency._onnx_calls import Call, network_call, onnx_call
+from tabnas.latency._clock import Call, Clock
+from tabnas.latency._machine import DEFAULT_RUNTIME
 from tabnas.latency._terms import LatencyTerms, NetworkShape
+from tabnas.latency.runtimes import Runtime
 from tabnas.model import Model, make_network_spec, weight_shapes
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 from tabnas.streams import stream
 
 CLOCK = Clock(rounds=24, slice_us=6_000.0)
@@ -24,7 +25,9 @@ MAX_SLOWDOWN = 1.15
 MAX_ATTEMPTS, PAUSE_SECONDS = 12, 1.0
 
 Measure = Callable[[Sequence[Model], Table, int, LatencyTerms], list[float]]
-"""Returns the latency in microseconds of each model, for calls of a number of rows."""
+"""Returns the latency in microseconds of each model, for calls of a number of rows.
+
+The terms are those of float32, to recognise a busy machine by."""
 
 
 def measure_models(
@@ -33,19 +36,19 @@ def measure_models(
     rows: int,
     terms: LatencyTerms,
     *,
+    runtime: Runtime = DEFAULT_RUNTIME,
     clock: Clock = CLOCK,
     pause_seconds: float = PAUSE_SECONDS,
 ) -> list[float]:
-    """Return the latency of each model's file on the first rows of a table.
+    """Return the latency of each model, as it is exported, on the first rows of a table.
 
     If the table has fewer rows, they are repeated. A call does not include reading the table.
     `terms` are those of this machine's latency table, as for `measure_calls`.
     """
-    from tabnas.export import onnx_bytes, onnx_inputs  # loads ONNX, which few runs need
-
-    taken = table.take(np.resize(np.arange(len(table)), rows))
-    calls = [onnx_call(onnx_bytes(model), onnx_inputs(model, taken)) for model in models]
-    return measure_calls(calls, rows, terms, clock=clock, pause_seconds=pause_seconds)
+    calls = [runtime.model_call(model, table, rows) for model in models]
+    return measure_calls(
+        calls, rows, terms, runtime=runtime, clock=clock, pause_seconds=pause_seconds
+    )
 
 
 def measure_calls(
@@ -53,15 +56,17 @@ def measure_calls(
     rows: int,
     terms: LatencyTerms,
     *,
+    runtime: Runtime = DEFAULT_RUNTIME,
     clock: Clock = CLOCK,
     pause_seconds: float = PAUSE_SECONDS,
 ) -> list[float]:
     """Return the latencies of calls of `rows` rows while the machine is idle.
 
-    The machine is busy if a reference network takes longer than `terms` predict. Then everything is
-    measured again after a pause, up to a maximal number of attempts, and the minimum counts.
+    The machine is busy if a reference network of float32 takes longer than `terms` predict. Then
+    everything is measured again after a pause, up to a maximal number of attempts, and the minimum
+    counts.
     """
-    reference = network_call(REFERENCE, rows)
+    reference = runtime.network_call(REFERENCE, rows)
     idle_us = MAX_SLOWDOWN * terms.predict_us(REFERENCE)
     minimum = np.full(len(calls) + 1, np.inf)
     for attempt in range(MAX_ATTEMPTS):
@@ -81,10 +86,11 @@ def untrained_model(
     target: Target,
     dimensions: Sequence[int] = (),
     knots: Sequence[Sequence[float]] = (),
+    precision: Precision = Precision.FLOAT32,
 ) -> Model:
     """Return a model with random weights, which do not affect latency.
 
-    `dimensions` and `knots` are those of `Model`.
+    `dimensions`, `knots` and `precision` are those of `Model`.
     """
     shapes = weight_shapes(make_network_spec(encoder, target, dimensions, knots), architecture)
     rng = stream(0, f"untrained/{architecture}")
@@ -94,6 +100,7 @@ def untrained_model(
         architecture=architecture,
         dimensions=tuple(dimensions),
         knots=tuple(map(tuple, knots)),
+        precision=precision,
         weights={
             name: (rng.random(shape, np.float32) - np.float32(0.5)) / np.float32(shape[0] ** 0.5)
             for name, shape in shapes.items()

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from tabnas.data import FractionCallback, Table, TableEncoder, fit_target
-from tabnas.latency._clock import Clock, idle_latencies_us, relative_spread
+from tabnas.latency._clock import Call, Clock, idle_latencies_us, relative_spread
 from tabnas.latency._columns import fit_column_terms
 from tabnas.latency._embeddings import fit_embedding_terms
-from tabnas.latency._machine import Machine
+from tabnas.latency._machine import DEFAULT_RUNTIME, Machine
 from tabnas.latency._measure import untrained_model
-from tabnas.latency._onnx_calls import Call, network_call, onnx_call
 from tabnas.latency._table import CallTable, LatencyTable
 from tabnas.latency._terms import NetworkShape, fit_terms
+from tabnas.latency.runtimes import Runtime, SurveySize
 from tabnas.model import Model
-from tabnas.space import LATENCY_COSTS, Architecture
+from tabnas.space import LATENCY_COSTS, Architecture, Precision
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
-FITTED, HELD_OUT = 60, 40
-TABLES = 16  # to fit the terms of columns on, and as many to measure their errors
-EMBEDDED = 32  # networks to fit the terms of embeddings on, and as many to measure their errors
 SECONDS = 20.0
+BUILDING = 0.3
+"""The fraction of the progress that is reported while calls are made ready."""
 
-MAX_LAYERS, MAX_WIDTH, MAX_INPUTS = 4, 512, 320
+MAX_LAYERS, MAX_INPUTS = 4, 320
 MIN_WIDTH = 4
 OUTPUTS = (1, 2, 3, 5, 10, 26)
 MAX_COLUMNS = {"number": 24, "truth": 4, "day": 3, "word": 12}
@@ -39,61 +40,112 @@ EXAMPLES = 200  # rows of a random table
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A network without preprocessing, or the file of a model for a random table."""
+    """A random network without preprocessing, or a model for a random table."""
 
     shape: NetworkShape
-    encoder: TableEncoder | None  # None: without preprocessing
-    calls: Mapping[int, Call]  # by rows
+    model: Model | None = None  # None: without preprocessing
+    table: Table | None = None  # of the model
+
+    def make_call(self, runtime: Runtime, rows: int, precision: Precision) -> Call:
+        """Return a call in a runtime."""
+        if self.model is None or self.table is None:
+            return runtime.network_call(self.shape, rows, precision)
+        return runtime.model_call(replace(self.model, precision=precision), self.table, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Probes:
+    """Everything that is measured to know a machine."""
+
+    networks: Sequence[Probe]
+    tables: Sequence[Probe]
+    embedded: Sequence[Probe]  # networks with numeric embeddings
+
+    @classmethod
+    def random(cls, size: SurveySize) -> Probes:
+        """Return the random probes of a survey; they are the same on every machine."""
+        return cls(
+            [random_network(k, size.max_width) for k in range(size.fitted + size.held_out)],
+            [random_table(k, size.max_width) for k in range(2 * size.tables)],
+            [random_embedded_network(k, size.max_width) for k in range(2 * size.embedded)],
+        )
+
+    @property
+    def all(self) -> list[Probe]:
+        """The probes of all kinds, in this order."""
+        return [*self.networks, *self.tables, *self.embedded]
 
 
 def measure_machine(
+    runtime: Runtime = DEFAULT_RUNTIME,
     *,
     seconds: float = SECONDS,
     clock: Clock | None = None,
     on_progress: FractionCallback = lambda fraction: None,
 ) -> LatencyTable:
-    """Measure this machine; it takes about `seconds`, and a few more to prepare."""
-    machine = Machine.here()
-    networks = [random_network(number) for number in range(FITTED + HELD_OUT)]
-    tables = [random_table(number) for number in range(2 * TABLES)]
-    embedded = [random_embedded_network(number) for number in range(2 * EMBEDDED)]
-    probes = [*networks, *tables, *embedded]
+    """Measure this machine; it takes about `seconds`, and more to prepare: in C, to compile."""
+    machine = Machine.here(runtime)
+    probes = Probes.random(runtime.survey)
     row_counts = sorted(LATENCY_COSTS.values())
-    calls = [probe.calls[rows] for rows in row_counts for probe in probes]
+    measured_rows = row_counts[:1] if runtime.loops_over_rows else row_counts
+    kinds = [(rows, precision) for rows in measured_rows for precision in runtime.precisions]
+    makers = [
+        partial(probe.make_call, runtime, rows, precision)
+        for rows, precision in kinds
+        for probe in probes.all
+    ]
+    calls = _make_all(makers, runtime.build_threads, lambda done: on_progress(BUILDING * done))
     clock = (clock or Clock()).with_duration(seconds, len(calls))
     medians = np.hsplit(
-        clock.medians_us(calls, on_progress), len(row_counts)
+        clock.medians_us(calls, lambda done: on_progress(BUILDING + (1 - BUILDING) * done)),
+        len(kinds),
     )  # each [rounds, probes]
+    medians_us = dict(zip(kinds, medians, strict=True))
+    for rows in row_counts[len(measured_rows) :]:
+        for precision in runtime.precisions:
+            medians_us[rows, precision] = rows * medians_us[row_counts[0], precision]
     return LatencyTable(
         machine=machine,
         measured=datetime.now(UTC).date().isoformat(),
         tabnas=version("tabnas"),
-        calls={
-            rows: fit_call_table(rows, networks, tables, embedded, medians_us)
-            for rows, medians_us in zip(row_counts, medians, strict=True)
-        },
+        calls=tuple(
+            fit_call_table(runtime, rows, precision, probes, of_probes)
+            for (rows, precision), of_probes in medians_us.items()
+        ),
     )
 
 
+def _make_all(
+    makers: Sequence[Callable[[], Call]], threads: int, on_progress: FractionCallback
+) -> list[Call]:
+    """Make all calls, some at the same time if there are several threads."""
+    calls = []
+    with ThreadPoolExecutor(threads) as pool:
+        for number, call in enumerate(pool.map(lambda make: make(), makers), start=1):
+            calls.append(call)
+            on_progress(number / len(makers))
+    return calls
+
+
 def fit_call_table(
-    rows: int,
-    networks: Sequence[Probe],
-    tables: Sequence[Probe],
-    embedded: Sequence[Probe],
-    medians_us: FloatArray,
+    runtime: Runtime, rows: int, precision: Precision, probes: Probes, medians_us: FloatArray
 ) -> CallTable:
     """Fit terms to some networks and tables, and measure their errors on the others.
 
-    `medians_us` is the result of the clock: [rounds, networks, tables and embedded networks].
+    `medians_us` is the result of the clock: [rounds, probes].
     """
     measured_us = np.array(idle_latencies_us(medians_us))
+    networks, tables, embedded = probes.networks, probes.tables, probes.embedded
+    fitted = runtime.survey.fitted
     shapes = [probe.shape for probe in networks]
     network_us, file_us, embedded_us = np.split(
         measured_us, [len(networks), len(networks) + len(tables)]
     )
-    terms = fit_terms(shapes[:FITTED], network_us[:FITTED].tolist())
-    errors = terms.errors(shapes[FITTED:], network_us[FITTED:].tolist())
-    encoders = [probe.encoder for probe in tables if probe.encoder is not None]
+    terms = fit_terms(
+        shapes[:fitted], network_us[:fitted].tolist(), has_single_units=runtime.has_single_units
+    )
+    errors = terms.errors(shapes[fitted:], network_us[fitted:].tolist())
+    encoders = [probe.model.encoder for probe in tables if probe.model is not None]
     predicted_network_us = np.array([terms.predict_us(probe.shape) for probe in tables])
     columns = fit_column_terms(encoders[::2], (file_us - predicted_network_us)[::2], file_us[::2])
     predicted_us = predicted_network_us + [columns.predict_us(encoder) for encoder in encoders]
@@ -109,10 +161,11 @@ def fit_call_table(
     embedded_errors = np.abs((layers_us + embedding_us) / embedded_us - 1)[1::2]
     return CallTable(
         rows=rows,
+        precision=precision,
         terms=terms,
         columns=columns,
         embeddings=embeddings,
-        fitted=FITTED,
+        fitted=fitted,
         held_out=len(errors),
         median_error=float(np.median(errors)),
         p90_error=float(np.quantile(errors, 0.9)),
@@ -128,19 +181,18 @@ def fit_call_table(
 # -- probes --------------------------------------------------------------------------------------
 
 
-def random_network(number: int) -> Probe:
+def random_network(number: int, max_width: int) -> Probe:
     """Return a random network: up to four layers, widths uniform on a logarithmic scale."""
     rng = stream(number, "latency network")
     shape = NetworkShape(
         inputs=_log_uniform(rng, MAX_INPUTS),
-        architecture=_random_architecture(rng, MAX_LAYERS),
+        architecture=_random_architecture(rng, MAX_LAYERS, max_width),
         outputs=int(rng.choice(OUTPUTS)),
     )
-    calls = {rows: network_call(shape, rows) for rows in sorted(LATENCY_COSTS.values())}
-    return Probe(shape, None, calls)
+    return Probe(shape)
 
 
-def random_embedded_network(number: int) -> Probe:
+def random_embedded_network(number: int, max_width: int) -> Probe:
     """Return a random network with numeric embeddings of all columns, or of some."""
     rng = stream(number, "latency embeddings")
     columns, knots, dimension = (
@@ -149,17 +201,16 @@ def random_embedded_network(number: int) -> Probe:
     )
     shape = NetworkShape(
         inputs=columns + int(rng.integers(2)) * _log_uniform(rng, MAX_EMBEDDED, 1),
-        architecture=Architecture(_random_architecture(rng, 2).widths, dimension),
+        architecture=Architecture(_random_architecture(rng, 2, max_width).widths, dimension),
         outputs=int(rng.choice(OUTPUTS)),
         columns=columns,
         knots=columns * knots,
     )
-    calls = {rows: network_call(shape, rows) for rows in sorted(LATENCY_COSTS.values())}
-    return Probe(shape, None, calls)
+    return Probe(shape)
 
 
-def random_table(number: int) -> Probe:
-    """Return the file of a model for a random table of numbers, truth values, days and words."""
+def random_table(number: int, max_width: int) -> Probe:
+    """Return a model for a random table of numbers, truth values, days and words."""
     rng = stream(number, "latency table")
     names = [
         f"{kind} {column}"
@@ -171,29 +222,15 @@ def random_table(number: int) -> Probe:
     labels = rng.choice([f"class {k}" for k in range(int(rng.integers(2, 6)))], size=EXAMPLES)
     target = fit_target("label", Table.from_data({"label": labels}).column("label"))
     dimensions = [min(8, categories) for categories in encoder.categories]
-    model = untrained_model(_random_architecture(rng, 2), encoder, target, dimensions)
-    return table_probe(model, table)
+    architecture = _random_architecture(rng, 2, max_width)
+    model = untrained_model(architecture, encoder, target, dimensions)
+    shape = NetworkShape(model.spec.inputs.width, architecture, model.spec.outputs)
+    return Probe(shape, model, table)
 
 
-def table_probe(model: Model, table: Table) -> Probe:
-    """Return the file of a model, with calls on rows of a table."""
-    from tabnas.export import onnx_bytes, onnx_inputs
-
-    content = onnx_bytes(model)
-    indices = {
-        rows: np.resize(np.arange(len(table)), rows) for rows in sorted(LATENCY_COSTS.values())
-    }
-    calls = {
-        rows: onnx_call(content, onnx_inputs(model, table.take(taken)))
-        for rows, taken in indices.items()
-    }
-    shape = NetworkShape(model.spec.inputs.width, model.architecture, model.spec.outputs)
-    return Probe(shape, model.encoder, calls)
-
-
-def _random_architecture(rng: np.random.Generator, max_layers: int) -> Architecture:
+def _random_architecture(rng: np.random.Generator, max_layers: int, max_width: int) -> Architecture:
     depth = int(rng.integers(max_layers + 1))
-    return Architecture(tuple(_log_uniform(rng, MAX_WIDTH) for _ in range(depth)))
+    return Architecture(tuple(_log_uniform(rng, max_width) for _ in range(depth)))
 
 
 def _log_uniform(rng: np.random.Generator, maximum: int, minimum: int = MIN_WIDTH) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from types import MappingProxyType
 from typing import Annotated, Literal
 
 from tabnas.decoding import (
@@ -20,14 +19,15 @@ from tabnas.decoding import (
 )
 from tabnas.errors import TabNASError
 from tabnas.latency._columns import ColumnTerms
-from tabnas.latency._cost import LatencyCost
+from tabnas.latency._cost import LatencyCost, join_precisions
 from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._machine import Machine
 from tabnas.latency._terms import LatencyTerms
-from tabnas.space import LATENCY_COSTS
+from tabnas.latency.runtimes import RUNTIMES
+from tabnas.space import LATENCY_COSTS, Precision
 
 KIND = "tabnas latency table"
-FORMAT = 2
+FORMAT = 3
 MAX_BYTES = 1 << 16  # of a file
 MAX_STRING = 200  # characters of a string in it
 MIN_HELD_OUT = 5
@@ -40,9 +40,10 @@ Error = Annotated[float, Bounds(ge=0, le=1e9)]
 
 @dataclass(frozen=True, kw_only=True)
 class CallTable:
-    """Terms and their errors, for calls of `rows` rows."""
+    """Terms and their errors, for calls of `rows` rows of networks of one precision."""
 
     rows: PositiveCount
+    precision: Precision
     terms: LatencyTerms
     columns: ColumnTerms
     embeddings: EmbeddingTerms
@@ -60,27 +61,41 @@ class CallTable:
 
 @dataclass(frozen=True, kw_only=True)
 class LatencyTable:
-    """The latencies of one machine, for calls of one row and of a batch."""
+    """The latencies of one machine, for calls of one row and of a batch.
+
+    There is a `CallTable` for each of them and for each precision that the runtime measures.
+    """
 
     machine: Machine
     measured: str  # the day, as 2025-12-31
     tabnas: str  # the version
-    calls: Mapping[int, CallTable]  # by rows
+    calls: tuple[CallTable, ...]  # by rows, then by precision
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", MappingProxyType(dict(self.calls)))
+    def find_call(self, rows: int, precision: Precision = Precision.FLOAT32) -> CallTable:
+        """Return the table for calls of so many rows; float32 stands for all if it is alone."""
+        calls = {call.precision: call for call in self.calls if call.rows == rows}
+        return calls[Precision.FLOAT32 if len(calls) == 1 else precision]
 
     def cost(self, name: str, overhead_us: float | None = None) -> LatencyCost:
         """Return the cost of that name: "latency_us" or "batch_latency_us"."""
         if name not in LATENCY_COSTS:
             raise TabNASError(f"name must be {' or '.join(LATENCY_COSTS)}, got {name!r}")
-        call = self.calls[LATENCY_COSTS[name]]
-        return LatencyCost(name, call.terms, overhead_us, call.embeddings)
+        rows = LATENCY_COSTS[name]
+        resolution = RUNTIMES[self.machine.runtime].resolution(rows)
+        return join_precisions(
+            {
+                call.precision: LatencyCost(
+                    name, call.terms, overhead_us, call.embeddings, resolution=resolution
+                )
+                for call in self.calls
+                if call.rows == rows
+            }
+        )
 
     @property
     def is_busy(self) -> bool:
         """Whether the machine seems to have had other work while it was measured."""
-        return any(call.spread > MAX_SPREAD for call in self.calls.values())
+        return any(call.spread > MAX_SPREAD for call in self.calls)
 
     def __str__(self) -> str:
         return f"latencies of {self.machine}, measured {self.measured}"
@@ -93,9 +108,12 @@ class LatencyTable:
             machine=self.machine,
             measured=self.measured,
             tabnas=self.tabnas,
-            calls=tuple(self.calls[rows] for rows in sorted(self.calls)),
+            calls=self.calls,
         )
-        return json.dumps(to_builtins(file), indent=2, allow_nan=False) + "\n"
+        value = to_builtins(file)
+        for call in value["calls"]:
+            call["terms"] = {name: us for name, us in call["terms"].items() if us is not None}
+        return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, name: str = "the latency table") -> LatencyTable:
@@ -106,15 +124,15 @@ class LatencyTable:
         check_kind_and_format(value, KIND, FORMAT, source=name)
         if value["format"] < FORMAT:
             raise DecodeError(
-                f"{name} has format {value['format']}, which lacks the latency of numeric "
-                "embeddings; measure the machine again with tabnas latency --out"
+                f"{name} has format {value['format']}, of an older tabnas, which lacks the "
+                "runtime; measure the machine again with tabnas latency --out"
             )
         file = decode(_TableFile, value, source=name)
         return cls(
             machine=file.machine,
             measured=file.measured,
             tabnas=file.tabnas,
-            calls={call.rows: call for call in file.calls},
+            calls=file.calls,
         )
 
 
@@ -131,16 +149,27 @@ class _TableFile:
 
     def __post_init__(self) -> None:
         date.fromisoformat(self.measured)
-        texts = (self.machine.processor, self.machine.system, self.machine.onnxruntime, self.tabnas)
+        texts = (self.machine.processor, self.machine.system, self.machine.version, self.tabnas)
         for text in texts:
             if not text.isprintable() or len(text) > MAX_STRING:
                 raise TabNASError(
                     f"strings must be at most {MAX_STRING} printable characters, got "
                     f"{text[:MAX_STRING]!r}"
                 )
-        if [call.rows for call in self.calls] != sorted(LATENCY_COSTS.values()):
-            rows = sorted(LATENCY_COSTS.values())
+        runtime = RUNTIMES[self.machine.runtime]
+        for call in self.calls:
+            if (call.terms.single_weight_us is None) == runtime.has_single_units:
+                must = "must" if runtime.has_single_units else "must not"
+                raise TabNASError(
+                    f"terms {must} have single_weight_us for the runtime {runtime.name}"
+                )
+        found = [(call.rows, call.precision) for call in self.calls]
+        expected = [(r, p) for r in sorted(LATENCY_COSTS.values()) for p in runtime.precisions]
+        if found != expected:
             raise TabNASError(
-                f"calls must be of {' and '.join(map(str, rows))} rows, got "
-                f"{[call.rows for call in self.calls]}"
+                f"calls must be of {_describe(expected)}, got {_describe(found) or 'none'}"
             )
+
+
+def _describe(calls: Sequence[tuple[int, Precision]]) -> str:
+    return ", ".join(f"{rows} rows as {precision}" for rows, precision in calls)

@@ -47,18 +47,23 @@ class LatencyTerms:
     unit_us: Microseconds  # for each hidden unit: bias, normalisation, activation
     output_us: Microseconds  # for each output
     weight_us: Microseconds  # for each weight of a dense layer, widths rounded up to vectors
+    single_weight_us: Microseconds | None = None
+    """For each weight of the units beyond full vectors, if these are computed one by one; None if
+    they take as long as a full vector."""
 
     def layer(self, fan_in: int, width: int) -> float:
         """Return the latency of a hidden layer."""
-        return (
-            self.layer_us
-            + self.unit_us * width
-            + self.weight_us * fan_in * _round_up_to_lanes(width)
-        )
+        return self.layer_us + self.unit_us * width + self._weights(fan_in, width)
 
     def head(self, fan_in: int, outputs: int) -> float:
         """Return the latency of the output layer."""
-        return self.output_us * outputs + self.weight_us * fan_in * _round_up_to_lanes(outputs)
+        return self.output_us * outputs + self._weights(fan_in, outputs)
+
+    def _weights(self, fan_in: int, units: int) -> float:
+        if self.single_weight_us is None:
+            return self.weight_us * fan_in * _round_up_to_lanes(units)
+        single = units % LANES
+        return fan_in * (self.weight_us * (units - single) + self.single_weight_us * single)
 
     def predict_us(self, shape: NetworkShape) -> float:
         """Return the latency of a call of the network, without preprocessing and embeddings."""
@@ -72,16 +77,24 @@ class LatencyTerms:
 
 
 TERMS = tuple(field.name for field in fields(LatencyTerms))
+SINGLE_WEIGHT = "single_weight_us"
 
 
-def fit_terms(shapes: Sequence[NetworkShape], measured_us: Sequence[float]) -> LatencyTerms:
-    """Fit non-negative terms that minimise the sum of squared relative errors."""
+def fit_terms(
+    shapes: Sequence[NetworkShape], measured_us: Sequence[float], *, has_single_units: bool = False
+) -> LatencyTerms:
+    """Fit non-negative terms that minimise the sum of squared relative errors.
+
+    `has_single_units` is whether units beyond full vectors are computed one by one, and have a term
+    of their own.
+    """
+    names = [name for name in TERMS if has_single_units or name != SINGLE_WEIGHT]
     # the latency of a network if one term were 1 and the others 0
-    unit_terms = [LatencyTerms(**{name: float(name == unit) for name in TERMS}) for unit in TERMS]
+    unit_terms = [LatencyTerms(**{name: float(name == unit) for name in names}) for unit in names]
     counts = np.array([[terms.predict_us(shape) for terms in unit_terms] for shape in shapes])
     measured = np.asarray(measured_us, np.float64)
     return LatencyTerms(
-        **dict(zip(TERMS, fit_nonnegative(counts, measured, measured), strict=True))
+        **dict(zip(names, fit_nonnegative(counts, measured, measured), strict=True))
     )
 
 

@@ -19,6 +19,7 @@ from tabnas.formatting import (
     shorten,
 )
 from tabnas.report._commands import PREDICT, RunConfig, decode_config, repeat_run, use_in_python
+from tabnas.report._latency_text import describe_latency
 from tabnas.report._limitations import is_dropped, list_limitations
 from tabnas.report._markdown import bullets, code_block, escape, join_names, table
 from tabnas.report._rounding_text import describe_rounding
@@ -98,6 +99,7 @@ def _describe_model(result: RunResult) -> str:
             *_describe_numeric_embeddings(result),
             *([sentence] if (sentence := describe_rounding(result)) else []),
             table(["Cost", "Value", "Limit", "Share"], rows),
+            *([f"Measured: {escape(text)}."] if (text := describe_latency(result)) else []),
             "Every limit holds." if result.is_within_limits else "**A limit does not hold.**",
         ]
     )

@@ -23,6 +23,7 @@ from tabnas.formatting import (
 from tabnas.report import figures
 from tabnas.report._commands import PREDICT, decode_config, repeat_run, use_in_python
 from tabnas.report._figure import Figure, Table
+from tabnas.report._latency_text import describe_latency
 from tabnas.report._template import fill_template
 from tabnas.report._work_text import format_times, format_versions
 from tabnas.results import PlanSummary, RunResult, Score, Snapshot
@@ -198,10 +199,7 @@ def work_table(result: RunResult) -> Table:
         ["Final weights", _final_weights(result)],
         ["Seed", f"{result.seed}"],
         ["Versions", format_versions(result)],
-        *(
-            ["Measured", f"{format_number(us)} {cost_label(name)}"]
-            for name, us in result.measured_latencies.items()
-        ),
+        *([["Measured", measured]] if (measured := describe_latency(result)) else []),
         ["Time", format_times(result)],
     ]
     return Table(title="The work in numbers", headings=["", ""], rows=rows)

@@ -146,6 +146,7 @@ class PlanSummary:
     learning_rate: Real
     candidates: Count
     folds: Count  # 0: one split
+    latency_machine: str = ""  # the machine and the runtime of limits on latency, if there are any
 
     @property
     def layers(self) -> tuple[tuple[int, ...], ...]:

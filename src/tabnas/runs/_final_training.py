@@ -50,18 +50,18 @@ def train_final_model(
     checkpoint: StepCheckpoint,
     pool: JobPool,
 ) -> FinalModel:
-    """Return the model of the best candidate whose file meets the latency limits when measured."""
+    """Return the model of the best candidate that meets the latency limits when measured."""
     latency = run.plan.latency
     if latency is None:
         return _train(run, ranked, 0, on_progress, checkpoint, pool)
     check = LatencyCheck(run.plan, latency)
-    recorded = _load_latencies(checkpoint, ranked, check)
+    names = [latency.name_candidate(one.architecture, one.precision) for one in ranked]
+    recorded = _load_latencies(checkpoint, names, check)
     measured: dict[str, Latencies] = dict(recorded)
-    if latency.is_local and _all_violate(ranked, measured, check):
+    if latency.is_local and _all_violate(names, measured, check):
         measured = {}  # resumed after a failure: the machine may be less busy now
     notes: list[str] = []
-    for index, candidate in enumerate(ranked):
-        name = str(candidate.architecture)
+    for index, name in enumerate(names):
         if name not in measured or not check.violations(measured[name]):
             final = _train(run, ranked, index, on_progress, checkpoint, pool)
             if name not in measured and not latency.is_local:
@@ -90,16 +90,15 @@ def _note_unmeasured(latency: LatencyPlan) -> str:
 
 
 def _all_violate(
-    ranked: Sequence[Candidate], measured: Mapping[str, Latencies], check: LatencyCheck
+    names: Sequence[str], measured: Mapping[str, Latencies], check: LatencyCheck
 ) -> bool:
-    names = [str(candidate.architecture) for candidate in ranked]
     return all(name in measured and check.violations(measured[name]) for name in names)
 
 
 def _load_latencies(
-    checkpoint: StepCheckpoint, ranked: Sequence[Candidate], check: LatencyCheck
+    checkpoint: StepCheckpoint, names: Sequence[str], check: LatencyCheck
 ) -> dict[str, Latencies]:
-    """Return what earlier processes have measured of trained models, by architecture."""
+    """Return what earlier processes have measured of trained models, by the name of candidates."""
     if LATENCY_STEP not in checkpoint:
         return {}
     with reject_malformed():
@@ -108,7 +107,7 @@ def _load_latencies(
             checkpoint.result(LATENCY_STEP),
             source="the measured latencies",
         )
-        if not set(measured) <= {str(candidate.architecture) for candidate in ranked}:
+        if not set(measured) <= set(names):
             raise TabNASError("the measured latencies are not those of candidates")
         if any(set(latencies) != set(check.limits) for latencies in measured.values()):
             raise TabNASError("the measured latencies are not those of the limited costs")

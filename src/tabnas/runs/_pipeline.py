@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from tabnas.errors import TabNASError
-from tabnas.latency import Measure, measure_models
+from tabnas.latency import Measure
 from tabnas.model import (
     BoostedTrees,
     Metric,
@@ -174,7 +174,7 @@ def plan_run(
     test: LabelledTable | None = None,
     teacher: EstimatorTeacher | None = None,
     saved_plan: Mapping[str, Any] | None = None,
-    measure: Measure = measure_models,
+    measure: Measure | None = None,
     on_progress: ProgressCallback = lambda progress: None,
     process_group: ProcessGroup = SINGLE_PROCESS,
 ) -> PlannedRun:
@@ -191,7 +191,8 @@ def plan_run(
     saved_plan
         `Plan.saved_plan` of an earlier process, to resume its run: then nothing is measured.
     measure
-        The function that measures the latency of models.
+        The function that measures the latency of models; by default, in the runtime of the
+        settings.
     process_group
         The processes that execute the run together. Each reads and encodes the table; the first
         plans for all.

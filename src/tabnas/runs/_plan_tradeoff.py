@@ -9,7 +9,7 @@ from typing import Any
 
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
-from tabnas.latency import Measure, measure_models
+from tabnas.latency import Measure
 from tabnas.runs._pipeline import (
     PlannedRun,
     choose_metric,
@@ -51,7 +51,7 @@ def plan_tradeoff(
     test: LabelledTable | None = None,
     teacher: EstimatorTeacher | None = None,
     saved_plan: Mapping[str, Any] | None = None,
-    measure: Measure = measure_models,
+    measure: Measure | None = None,
     on_progress: ProgressCallback = lambda progress: None,
 ) -> PlannedTradeoff:
     """Prepare the data and plan the work for several limits on one cost.

@@ -23,7 +23,7 @@ from tabnas.runs._progress import ProgressCallback
 from tabnas.runs._teacher_step import teacher_step
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._parallel import train_in_parallel
-from tabnas.runs.candidates._train_candidates import list_precisions, train_candidates
+from tabnas.runs.candidates._train_candidates import train_candidates
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import (
     ScopedCheckpoint,
@@ -180,7 +180,7 @@ def _drop_repeated(
     new: list[SearchResult] = []
     seen: dict[Architecture, tuple[Precision, ...]] = {}
     for run, search in zip(runs, searches, strict=True):
-        fitting = {network: list_precisions(run, network) for network in search.architectures}
+        fitting = {network: run.plan.list_precisions(network) for network in search.architectures}
         new.append(search.without({n for n, fits in fitting.items() if seen.get(n) == fits}))
         seen |= fitting
     return new

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tabnas.settings._run_settings import RunSettings
+from tabnas.settings._run_settings import RunSettings, RuntimeKind
 from tabnas.settings._setting import Panel, Setting, get_settings
 from tabnas.settings._tradeoff_settings import TradeoffSettings
 from tabnas.shares import Shares
@@ -10,6 +10,7 @@ from tabnas.shares import Shares
 __all__ = [
     "Panel",
     "RunSettings",
+    "RuntimeKind",
     "Setting",
     "Shares",
     "TradeoffSettings",

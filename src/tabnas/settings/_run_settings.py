@@ -28,6 +28,7 @@ from tabnas.types import Scaling
 SplitKind = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
 PrecisionKind = Literal["auto", "float32", "float16", "int8"]
+RuntimeKind = Literal["onnxruntime", "c"]
 TeacherKind = Literal["auto", "trees", "network", "own", "none"]
 Number = int | float
 MAX_WIDTH = 1 << 14
@@ -52,6 +53,15 @@ class RunSettings:
         help="A file that `tabnas latency` wrote on another machine. Limits on latency then hold "
         "there.",
         shown_default="this machine is measured",
+    )
+    runtime: RuntimeKind = setting(
+        "onnxruntime",
+        kind="name",
+        panel="Limits",
+        metavar="NAME",
+        help="What limits on latency are measured in: onnxruntime, called from Python, or c, the "
+        "exported C code without the call.",
+        choices=lambda: get_args(RuntimeKind),
     )
     kinds: Mapping[str, str] = field(default_factory=dict)
     """Kinds of columns, if the inferred ones are wrong: {"zip": "categorical"}."""
@@ -288,6 +298,16 @@ class RunSettings:
             raise TabNASError(
                 "a latency table needs a limit on latency, got none; set "
                 + " or ".join(f"max_{name}" for name in LATENCY_COSTS)
+            )
+        if self.runtime == "c" and not latencies:
+            raise TabNASError(
+                "the runtime c needs a limit on latency, got none; set "
+                + " or ".join(f"max_{name}" for name in LATENCY_COSTS)
+            )
+        if self.runtime == "c" and self.precision == "float16":
+            raise TabNASError(
+                "precision must be float32 or int8 for the runtime c, got float16, which C files "
+                "cannot hold; choose one of these, or the runtime onnxruntime"
             )
 
     def _check_order(self) -> None:

@@ -161,6 +161,7 @@ def test_rounding_is_no_worse_than_the_models(widths: list[int], tmp_path: Path)
         assert off < 1.5 * model_off
 
 
+@pytest.mark.filterwarnings("ignore::tabnas.data.DataWarning")
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(case=models())
 def test_any_model(case: RandomModel) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.console import Console
@@ -13,11 +13,14 @@ from rich.progress import Progress
 from rich.table import Table
 
 from tabnas.cli.display._formatting import make_console, safe_text
+from tabnas.cli.options._completion import complete_from
 from tabnas.cli.options._parsers import at_least
 from tabnas.cli.options._parsers import parse_seconds as seconds_of
 from tabnas.cli.options._shared import Json
-from tabnas.errors import TabNASError
-from tabnas.formatting import format_fixed, format_fixed_percent, shorten
+from tabnas.errors import TabNASError, did_you_mean
+from tabnas.formatting import format_cost, format_fixed_percent, shorten
+from tabnas.settings import RuntimeKind
+from tabnas.space import Precision
 
 if TYPE_CHECKING:
     from tabnas.latency import CallTable, LatencyTable
@@ -38,6 +41,15 @@ def latency(
         Path | None,
         typer.Option(help="Print the table of a file and measure nothing.", metavar="FILE"),
     ] = None,
+    runtime: Annotated[
+        str,
+        typer.Option(
+            help="What networks are run in: onnxruntime, called from Python, or c, the exported C "
+            "code without the call.",
+            metavar="NAME",
+            autocompletion=complete_from(*get_args(RuntimeKind)),
+        ),
+    ] = "onnxruntime",
     seconds: Annotated[
         float,
         typer.Option(
@@ -52,7 +64,10 @@ def latency(
 
     Random networks are run as they would be deployed: in onnxruntime, on one thread, with 1 and
     with 256 rows per call. Latency is then modelled by terms for layers, units and weights, and the
-    model is checked on 40 other networks. Columns and numeric embeddings have terms of their own.
+    model is checked on other networks. Columns and numeric embeddings have terms of their own.
+
+    With `--runtime c`, networks are exported as C and compiled, with weights of float32 and of
+    int8. Predictions are timed inside a C program, row by row, without any call from Python.
 
     The measured table is stored. `tabnas search --max-latency-us 200` uses it, and measures the
     machine itself if there is none.
@@ -62,13 +77,25 @@ def latency(
     # measure this machine for its own searches
     tabnas latency
 
+    # the same for the exported C code
+    tabnas latency --runtime c
+
     # search for another device: run the first command there, the second here
     tabnas latency --out device.json
     tabnas search train.csv --target income --max-latency-us 200 \
       --latency-table device.json
     """
-    from tabnas.latency import cached_table_path, load_table, measure_machine, save_table
+    from tabnas.latency import (
+        RUNTIMES,
+        cached_table_path,
+        load_table,
+        measure_machine,
+        save_table,
+    )
 
+    if runtime not in RUNTIMES:
+        hint = did_you_mean(runtime, RUNTIMES)
+        raise TabNASError(f"there is no runtime {runtime!r}; {hint}")
     if show is not None:
         if out is not None:
             raise TabNASError(
@@ -76,9 +103,10 @@ def latency(
             )
         table, path = load_table(show), show
     else:
+        chosen = RUNTIMES[runtime]
         with _progress(quiet=as_json) as update:
-            table = measure_machine(seconds=seconds, on_progress=update)
-        path = save_table(table, out or cached_table_path())
+            table = measure_machine(chosen, seconds=seconds, on_progress=update)
+        path = save_table(table, out or cached_table_path(table.machine))
     if as_json:
         typer.echo(table.to_json(), nl=False)
     else:
@@ -103,11 +131,14 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[float], None]]:
 def print_latency_table(console: Console, table: LatencyTable, path: str) -> None:
     """Print a latency table and where it is stored."""
     console.print(safe_text(table.machine, max_length=MAX_TEXT_LENGTH), soft_wrap=True)
-    calls = [table.calls[rows] for rows in sorted(table.calls)]
+    calls = table.calls
+    are_of_float32 = all(call.precision == Precision.FLOAT32 for call in calls)
     grid = Table(box=None, padding=(0, 3, 0, 0))
     grid.add_column("microseconds per call of", no_wrap=True)
     for call in calls:
-        grid.add_column("one row" if call.rows == 1 else f"{call.rows} rows", justify="right")
+        rows = "one row" if call.rows == 1 else f"{call.rows} rows"
+        heading = rows if are_of_float32 else f"{rows}, {call.precision}"
+        grid.add_column(heading, justify="right")
     for label, format_cell in TABLE_LINES.items():
         grid.add_row(label, *(format_cell(call) for call in calls))
     console.print(grid)
@@ -125,20 +156,20 @@ def print_latency_table(console: Console, table: LatencyTable, path: str) -> Non
 
 
 TABLE_LINES: dict[str, Callable[[CallTable], str]] = {
-    "the call itself": lambda call: format_fixed(call.terms.call_us, 1),
-    "each hidden layer": lambda call: format_fixed(call.terms.layer_us, 1),
-    "100 hidden units": lambda call: format_fixed(100 * call.terms.unit_us, 1),
-    "10,000 weights": lambda call: format_fixed(10_000 * call.terms.weight_us, 1),
-    "columns of numbers": lambda call: format_fixed(call.columns.quantities_us, 1),
-    "each column of numbers": lambda call: format_fixed(call.columns.quantity_us, 1),
-    "each column of categories": lambda call: format_fixed(call.columns.category_us, 1),
-    "columns of dates": lambda call: format_fixed(call.columns.moments_us, 1),
-    "each column of dates": lambda call: format_fixed(call.columns.moment_us, 1),
-    "numeric embeddings": lambda call: format_fixed(call.embeddings.embeddings_us, 1),
-    "each embedded column": lambda call: format_fixed(call.embeddings.column_us, 1),
-    "100 knots": lambda call: format_fixed(100 * call.embeddings.knot_us, 1),
-    "100 embedded inputs": lambda call: format_fixed(100 * call.embeddings.input_us, 1),
-    "1,000 numbers of embeddings": lambda call: format_fixed(1_000 * call.embeddings.entry_us, 1),
+    "the call itself": lambda call: format_cost(call.terms.call_us),
+    "each hidden layer": lambda call: format_cost(call.terms.layer_us),
+    "100 hidden units": lambda call: format_cost(100 * call.terms.unit_us),
+    "10,000 weights": lambda call: format_cost(10_000 * call.terms.weight_us),
+    "columns of numbers": lambda call: format_cost(call.columns.quantities_us),
+    "each column of numbers": lambda call: format_cost(call.columns.quantity_us),
+    "each column of categories": lambda call: format_cost(call.columns.category_us),
+    "columns of dates": lambda call: format_cost(call.columns.moments_us),
+    "each column of dates": lambda call: format_cost(call.columns.moment_us),
+    "numeric embeddings": lambda call: format_cost(call.embeddings.embeddings_us),
+    "each embedded column": lambda call: format_cost(call.embeddings.column_us),
+    "100 knots": lambda call: format_cost(100 * call.embeddings.knot_us),
+    "100 embedded inputs": lambda call: format_cost(100 * call.embeddings.input_us),
+    "1,000 numbers of embeddings": lambda call: format_cost(1_000 * call.embeddings.entry_us),
     "median error, network": lambda call: format_fixed_percent(call.median_error, 1),
     "90th percentile, network": lambda call: format_fixed_percent(call.p90_error, 1),
     "median error, with embeddings": lambda call: format_fixed_percent(

@@ -91,7 +91,7 @@ def _format_limited_cost(name: str, cost: CostUse, result: RunResult) -> str:
         text += ", binds"
     measured = result.measured_latencies.get(name)
     if measured is not None:
-        return f"{text}, measured {measured:,.1f}"
+        return f"{text}, measured {format_cost(measured)}"
     return text if isinstance(value, int) else f"{text}, predicted"
 
 

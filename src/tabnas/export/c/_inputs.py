@@ -68,7 +68,7 @@ def make_input_parts(
     parts = [_number_part(numbered, row), _boolean_part(numbered, row), _date_part(numbered, row)]
     parts.append(_category_part(fields, inputs, weights, row))
     encoded = [number for part in parts if part for number in part.inputs]
-    parts.append(_numeric_embedding_part(inputs, weights, encoded))
+    parts.append(make_numeric_embedding_part(inputs, weights, encoded))
     return [part for part in parts if part is not None]
 
 
@@ -309,9 +309,10 @@ static float *embed_numbers(const float *encoded, float *x)
 """
 
 
-def _numeric_embedding_part(
+def make_numeric_embedding_part(
     inputs: Inputs, weights: Mapping[str, Weight], encoded: Sequence[int]
 ) -> InputPart | None:
+    """Return what embeds numbers, which lie in the order `encoded`; None without embeddings."""
     if NUMERIC_EMBEDDING not in weights:
         return None
     stored = weights[NUMERIC_EMBEDDING]

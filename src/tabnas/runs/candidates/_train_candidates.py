@@ -86,7 +86,7 @@ def first_trials(run: RunContext, architectures: Sequence[Architecture]) -> list
     """Return the trials of the first round: every architecture with the first lesson."""
     lesson = list_lessons(run)[0]
     return [
-        Trial(architecture, lesson, list_precisions(run, architecture))
+        Trial(architecture, lesson, run.plan.list_precisions(architecture))
         for architecture in architectures
     ]
 
@@ -96,18 +96,8 @@ def following_trials(run: RunContext, candidates: Sequence[Candidate]) -> list[T
     if not candidates:
         return []
     best = min(candidates, key=lambda candidate: candidate.loss).architecture
-    precisions = list_precisions(run, best)
+    precisions = run.plan.list_precisions(best)
     return [Trial(best, lesson, precisions) for lesson in list_lessons(run)[1:]]
-
-
-def list_precisions(run: RunContext, architecture: Architecture) -> tuple[Precision, ...]:
-    """Return the precisions in which an architecture meets the limits."""
-    space, budget = run.plan.feasible.space, run.plan.feasible.budget
-    return tuple(
-        precision
-        for precision in run.plan.precisions
-        if budget.at_precision(precision).admits(space, architecture)
-    )
 
 
 def list_lessons(run: RunContext) -> tuple[Lesson, ...]:

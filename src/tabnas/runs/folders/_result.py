@@ -142,6 +142,7 @@ def _summarize_plan(plan: Plan) -> PlanSummary:
         learning_rate=plan.training.schedule.learning_rate,
         candidates=plan.candidates,
         folds=plan.folds,
+        latency_machine="" if plan.latency is None else plan.latency.machine,
     )
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
+from tabnas.formatting import format_cost
 from tabnas.nets import Optimizer
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._memory import check_memory
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
-from tabnas.space import ABSENT, Budget, SearchSpace, default_space, relax
+from tabnas.space import ABSENT, Budget, Precision, SearchSpace, default_space, relax
 
 NARROW_OCTAVES = 1
 """How far the widths of a narrowed space go beyond equal ones, so that all of it is trained."""
@@ -51,8 +52,12 @@ def make_feasible_set(
         return FeasibleSet(space, budget)
     except InfeasibleError as error:
         others = "" if settings.widths is None else "allow narrower widths or fewer layers, "
+        precision = settings.precisions[0]
+        if latency and latency.depends_on_precision and precision == Precision.INT8:
+            others += "choose the precision float32, which takes less time in C, "
         spent = [
-            f", {cost.fixed(space):.1f} of it for the call and its columns"
+            f", {format_cost(cost.at_precision(precision).fixed(space))} of it for the call and "
+            "its columns"
             for name, cost in (latency.costs if latency else {}).items()
             if str(error).startswith(f"no architecture meets {name} ")
         ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from statistics import mean, median
 from typing import Any
 
@@ -13,13 +14,17 @@ from tabnas.data import Table
 from tabnas.decoding import DecodeError, to_builtins
 from tabnas.errors import TabNASError
 from tabnas.latency import (
+    RUNTIMES,
     CallTable,
     LatencyCost,
+    LatencyTable,
     LatencyTerms,
     Machine,
     Measure,
     Microseconds,
     NetworkShape,
+    Runtime,
+    join_precisions,
     load_or_measure_table,
     load_table,
     measure_machine,
@@ -29,7 +34,7 @@ from tabnas.latency import (
 from tabnas.model import Model
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
-from tabnas.space import LATENCY_COSTS, Architecture
+from tabnas.space import LATENCY_COSTS, Architecture, Precision
 
 REFERENCE_NETWORKS = tuple(Architecture(widths) for widths in ((), (32,), (32, 32), (64, 16)))
 """Networks that are measured with the columns of the table, to find the overhead of the columns."""
@@ -40,11 +45,29 @@ REPEATS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class SavedCost(LatencyTerms):
+class SavedTerms(LatencyTerms):
     """The measured terms of a latency cost, with the overhead of this table's columns."""
 
     overhead_us: Microseconds
     embedding_us: Mapping[int, Microseconds]  # of numeric embeddings, by dimension
+
+    def cost(self, name: str, resolution: float) -> LatencyCost:
+        """Return the cost."""
+        terms = {field.name: getattr(self, field.name) for field in fields(LatencyTerms)}
+        return LatencyCost(
+            name,
+            LatencyTerms(**terms),
+            self.overhead_us,
+            embedding_us=self.embedding_us,
+            resolution=resolution,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedCost(SavedTerms):
+    """The terms of networks of float32, and of other precisions if they take another time."""
+
+    by_precision: Mapping[Precision, SavedTerms] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,24 +79,33 @@ class SavedLatency:
     latency_us: SavedCost | None = None
     batch_latency_us: SavedCost | None = None
 
-    def cost(self, name: str, dimensions: Sequence[int] = ()) -> LatencyCost:
-        """Return one of the costs, which must know numeric embeddings of these dimensions."""
+    def cost(
+        self,
+        name: str,
+        runtime: Runtime,
+        precisions: Sequence[Precision],
+        dimensions: Sequence[int],
+    ) -> LatencyCost:
+        """Return one of the costs, for these precisions and dimensions of numeric embeddings."""
         saved: SavedCost | None = getattr(self, name)
         if saved is None:
-            raise DecodeError(f"the plan of the run: latency.{name} is missing; start a new run")
-        for dimension in dimensions:
-            if dimension not in saved.embedding_us:
-                raise DecodeError(
-                    f"the plan of the run: latency.{name}.embedding_us.{dimension} is missing; "
-                    "start a new run"
-                )
-        terms = {field.name: getattr(saved, field.name) for field in fields(LatencyTerms)}
-        return LatencyCost(
-            name,
-            LatencyTerms(**terms),
-            saved.overhead_us,
-            embedding_us=saved.embedding_us,
-        )
+            raise _report_missing(name)
+        costs = {}
+        for precision in precisions:
+            is_float32 = precision == Precision.FLOAT32
+            terms = saved if is_float32 else saved.by_precision.get(precision)
+            where = name if is_float32 else f"{name}.by_precision.{precision}"
+            if terms is None:
+                raise _report_missing(where)
+            for dimension in dimensions:
+                if dimension not in terms.embedding_us:
+                    raise _report_missing(f"{where}.embedding_us.{dimension}")
+            costs[precision] = terms.cost(name, runtime.resolution(LATENCY_COSTS[name]))
+        return join_precisions(costs)
+
+
+def _report_missing(where: str) -> DecodeError:
+    return DecodeError(f"the plan of the run: latency.{where} is missing; start a new run")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -88,16 +120,23 @@ class LatencyPlan:
     measure: Measure
 
     @property
+    def depends_on_precision(self) -> bool:
+        """Whether the precision of the weights affects latency."""
+        return any(cost.by_precision for cost in self.costs.values())
+
+    def name_candidate(self, architecture: Architecture, precision: Precision) -> str:
+        """Return what a measurement of a candidate is recorded under."""
+        return f"{architecture}, {precision}" if self.depends_on_precision else str(architecture)
+
+    @property
     def saved_latency(self) -> dict[str, Any]:
         """All that was measured, fit for TOML: a `SavedLatency`."""
-        costs = {
-            name: to_builtins(cost.terms)
-            | {
-                "overhead_us": cost.overhead_us,
-                "embedding_us": {str(d): us for d, us in cost.embedding_us.items()},
-            }
-            for name, cost in self.costs.items()
-        }
+        costs = {}
+        for name, cost in self.costs.items():
+            costs[name] = _save_terms(cost)
+            others = {p: c for p, c in cost.by_precision.items() if p != Precision.FLOAT32}
+            if others:
+                costs[name]["by_precision"] = {str(p): _save_terms(c) for p, c in others.items()}
         return {"machine": self.machine, "measured": self.measured_date} | costs
 
     def remeasure(self, data: PreparedData) -> LatencyPlan:
@@ -106,18 +145,28 @@ class LatencyPlan:
             return self
         costs = {}
         for name, cost in self.costs.items():
-            overhead_us, embedding_us = _measure_table(
-                cost.terms, cost.rows, data, tuple(cost.embedding_us), self.measure
-            )
-            costs[name] = replace(
-                cost,
-                overhead_us=min(cost.overhead_us or 0.0, overhead_us),
-                embedding_us={d: min(us, embedding_us[d]) for d, us in cost.embedding_us.items()},
-            )
+            again = {}
+            for precision, known in (cost.by_precision or {Precision.FLOAT32: cost}).items():
+                overhead_us, embedding_us = _measure_table(
+                    known.terms,
+                    cost,
+                    precision,
+                    data,
+                    tuple(known.embedding_us),
+                    self.measure,
+                )
+                again[precision] = replace(
+                    known,
+                    overhead_us=min(known.overhead_us or 0.0, overhead_us),
+                    embedding_us={
+                        d: min(us, embedding_us[d]) for d, us in known.embedding_us.items()
+                    },
+                )
+            costs[name] = join_precisions(again)
         return replace(self, costs=costs)
 
     def measure_us(self, models: Sequence[Model]) -> list[dict[str, float]]:
-        """Return the latencies of each model's file, by the name of the cost."""
+        """Return the latencies of each model as exported, by the name of the cost."""
         if not models:  # measuring would wait for a busy machine
             return []
         assert self.sample is not None
@@ -128,51 +177,70 @@ class LatencyPlan:
         return [{name: us[k] for name, us in measured.items()} for k in range(len(models))]
 
 
+def _save_terms(cost: LatencyCost) -> dict[str, Any]:
+    terms = {name: value for name, value in to_builtins(cost.terms).items() if value is not None}
+    return terms | {
+        "overhead_us": cost.overhead_us,
+        "embedding_us": {str(d): us for d, us in cost.embedding_us.items()},
+    }
+
+
 def plan_latency(
     data: PreparedData,
     settings: RunSettings,
     saved: SavedLatency | None,
     *,
     resume: bool,
-    measure: Measure = measure_models,
+    measure: Measure | None = None,
     on_fraction: Callable[[float], None] = lambda done: None,
 ) -> LatencyPlan | None:
     """Return the plan for the latency limits of the settings, or None if there are none.
 
-    If the run is resumed, the costs are those of `saved`, and nothing is measured.
+    If the run is resumed, the costs are those of `saved`, and nothing is measured. By default,
+    `measure` is `measure_models` in the runtime of the settings.
     `on_fraction` receives how much of the measuring of this machine is done, if it was not measured
     before.
     """
     names = [name for name in settings.limits if name in LATENCY_COSTS]
     if not names:
         return None
+    runtime = RUNTIMES[settings.runtime]
+    measure = measure or partial(measure_models, runtime=runtime)
+    precisions = runtime.precisions_to_measure(settings.precisions)
     embeddings = data.spec.inputs.numeric_embeddings(settings.dimensions)
     dimensions = () if embeddings is None else tuple(filter(None, embeddings.dimensions))
     if resume:
         if saved is None:
             raise DecodeError("the plan of the run: latency is missing; start a new run")
         return LatencyPlan(
-            costs={name: saved.cost(name, dimensions) for name in names},
+            costs={name: saved.cost(name, runtime, precisions, dimensions) for name in names},
             machine=saved.machine,
             measured_date=saved.measured,
-            is_local=_is_this_machine(saved.machine),
+            is_local=_is_this_machine(saved.machine, runtime),
             sample=data.latency_rows,
             measure=measure,
         )
-    if settings.latency_table is None:
-        table = load_or_measure_table(lambda: measure_machine(on_progress=on_fraction))
-    else:
-        table = load_table(settings.latency_table)
-    is_local = _is_this_machine(str(table.machine))
+    table = _load_table(settings, runtime, on_fraction)
+    is_local = _is_this_machine(str(table.machine), runtime)
     costs = {}
     for name in names:
-        call = table.calls[LATENCY_COSTS[name]]
-        overhead_us, embedding_us = (
-            _measure_table(call.terms, call.rows, data, dimensions, measure)
-            if is_local
-            else _predict_table(call, data, dimensions)
-        )
-        costs[name] = LatencyCost(name, call.terms, overhead_us, embedding_us=embedding_us)
+        reference = table.cost(name)
+        of_precisions = {}
+        for precision in precisions:
+            call = table.find_call(LATENCY_COSTS[name], precision)
+            overhead_us, embedding_us = (
+                _measure_table(call.terms, reference, precision, data, dimensions, measure)
+                if is_local
+                else _predict_table(call, data, dimensions)
+            )
+            of_precisions[precision] = LatencyCost(
+                name,
+                call.terms,
+                overhead_us,
+                embedding_us=embedding_us,
+                resolution=reference.resolution,
+            )
+        costs[name] = join_precisions(of_precisions)
     return LatencyPlan(
         costs=costs,
         machine=str(table.machine),
@@ -183,16 +251,34 @@ def plan_latency(
     )
 
 
-def _is_this_machine(machine: str) -> bool:
+def _load_table(
+    settings: RunSettings, runtime: Runtime, on_fraction: Callable[[float], None]
+) -> LatencyTable:
+    if settings.latency_table is None:
+        return load_or_measure_table(
+            lambda: measure_machine(runtime, on_progress=on_fraction), runtime
+        )
+    table = load_table(settings.latency_table)
+    if table.machine.runtime != runtime.name:
+        raise TabNASError(
+            f"the latency table must be of the runtime {runtime.name}, but "
+            f"{settings.latency_table!r} is of {table.machine.runtime}; set runtime to that, or "
+            f"measure again with tabnas latency --runtime {runtime.name}"
+        )
+    return table
+
+
+def _is_this_machine(machine: str, runtime: Runtime) -> bool:
     try:
-        return machine == str(Machine.here())
+        return machine == str(Machine.here(runtime))
     except TabNASError:  # without the runtime nothing can be measured
         return False
 
 
 def _measure_table(
     terms: LatencyTerms,
-    rows: int,
+    reference: LatencyCost,
+    precision: Precision,
     data: PreparedData,
     dimensions: Sequence[int],
     measure: Measure,
@@ -200,6 +286,7 @@ def _measure_table(
     """Measure what a call takes beyond the layers, and what numeric embeddings add to that.
 
     The first is the time of the call itself and of the table's columns; the second is by dimension.
+    `terms` are those of the precision, `reference` is the cost of float32.
     """
     assert data.latency_rows is not None
     embedded = [
@@ -208,8 +295,10 @@ def _measure_table(
         for network in EMBEDDED_NETWORKS
     ]
     networks = [*REFERENCE_NETWORKS, *embedded]
-    models = [make_untrained_model(network, data) for network in networks]
-    measured = [measure(models, data.latency_rows, rows, terms) for _ in range(REPEATS)]
+    models = [make_untrained_model(network, data, precision) for network in networks]
+    measured = [
+        measure(models, data.latency_rows, reference.rows, reference.terms) for _ in range(REPEATS)
+    ]
     calls_us: list[float] = np.min(measured, axis=0).tolist()
     beyond_layers_us = {
         network: call_us - (terms.predict_us(_shape(network, data)) - terms.call_us)
@@ -232,7 +321,7 @@ def _predict_table(
     """Predict the same for another machine, from the kinds of the columns and their knots."""
     inputs = data.spec.inputs
     columns = len(inputs.embedded)
-    # the exported file has as many knots for each column as the column with most of them
+    # an ONNX file has as many knots for each column as the column with most of them; C has fewer
     knots = columns * max(map(len, inputs.knots), default=0)
     return (
         call.terms.call_us + call.columns.predict_us(data.encoder),
@@ -240,10 +329,13 @@ def _predict_table(
     )
 
 
-def make_untrained_model(architecture: Architecture, data: PreparedData) -> Model:
+def make_untrained_model(
+    architecture: Architecture, data: PreparedData, precision: Precision = Precision.FLOAT32
+) -> Model:
     """Return a model of the run with random weights, which do not affect latency."""
+    knots = data.spec.inputs.knots
     return untrained_model(
-        architecture, data.encoder, data.target, data.dimensions, data.spec.inputs.knots
+        architecture, data.encoder, data.target, data.dimensions, knots, precision
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
+from tabnas.formatting import format_cost
 from tabnas.model import Model
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._plan import Plan
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Precision
 
 MAX_TRIES = 2
 """A model is too slow if this many measurements say so: other work on a machine only adds time."""
@@ -17,6 +18,8 @@ MIN_LAYERS_US = 1e-6
 
 Latencies = Mapping[str, float]
 """Microseconds by the name of the cost."""
+Network = tuple[Architecture, Precision]
+"""What latency depends on: not on the values of the weights."""
 
 
 class LatencyCheck:
@@ -24,6 +27,7 @@ class LatencyCheck:
 
     def __init__(self, plan: Plan, latency: LatencyPlan) -> None:
         self._latency = latency
+        self._searched_precision = plan.precisions[0]
         self.limits = {
             limit.cost.name: float(limit.upper)
             for limit in plan.feasible.budget.limits
@@ -31,7 +35,7 @@ class LatencyCheck:
         }
 
     def measure(self, models: Sequence[Model]) -> list[Latencies]:
-        """Measure the file of each model; measure again those that are over a limit.
+        """Measure each model as it is exported; measure again those that are over a limit.
 
         The least of the measurements counts.
         """
@@ -48,22 +52,26 @@ class LatencyCheck:
     def tighten(
         self,
         name: str,
-        measured: Mapping[Architecture, float],
-        predicted: Mapping[Architecture, float],
+        measured: Mapping[Network, float],
+        predicted: Mapping[Network, float],
     ) -> float:
         """Return the limit on predictions that would have met the limit on measurements.
 
         If layers take r times what was predicted, in the median over networks, then predictions get
         1/r of the time for layers. The overhead was measured on this very table, and stays.
         """
-        overhead = self._latency.costs[name].overhead_us or 0.0
-        ratio = median(
-            max(measured[network] - overhead, 0.0)
-            / max(predicted[network] - overhead, MIN_LAYERS_US)
-            for network in measured
-        )
+        ratios = []
+        for network, us in measured.items():
+            overhead = self._overhead(name, network[1])
+            layers_us = max(predicted[network] - overhead, MIN_LAYERS_US)
+            ratios.append(max(us - overhead, 0.0) / layers_us)
+        ratio = median(ratios)
+        overhead = self._overhead(name, self._searched_precision)
         layers_us = max(self.limits[name] - overhead, 0.0)
         return overhead + layers_us / max(ratio, 1.0)
+
+    def _overhead(self, name: str, precision: Precision) -> float:
+        return self._latency.costs[name].at_precision(precision).overhead_us or 0.0
 
     def violations(self, measured: Latencies) -> list[str]:
         """Return the names of the costs whose limits these latencies exceed."""
@@ -71,8 +79,9 @@ class LatencyCheck:
 
     def describe_failure(self, measured: Sequence[Latencies]) -> str:
         """Return the error message for the case that every network was too slow."""
+        least = {name: format_cost(min(us[name] for us in measured)) for name in self.limits}
         missed = [
-            f"{name} <= {upper:g}, the least measured is {min(us[name] for us in measured):.1f}"
+            f"{name} <= {upper:g}, the least measured is {least[name]}"
             for name, upper in self.limits.items()
             if any(name in self.violations(us) for us in measured)
         ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tabnas.errors import InfeasibleError
-from tabnas.latency import Measure, measure_models
+from tabnas.latency import Measure
 from tabnas.runs.plan._default_plan import make_default_plan
 from tabnas.runs.plan._latency import plan_latency
 from tabnas.runs.plan._plan import Plan, SavedPlan
@@ -25,7 +25,7 @@ def make_plan(
     settings: RunSettings,
     saved: SavedPlan | None = None,
     *,
-    measure: Measure = measure_models,
+    measure: Measure | None = None,
     on_fraction: Callable[[float], None] = lambda done: None,
 ) -> Plan:
     """Return the plan of a run.
@@ -35,7 +35,8 @@ def make_plan(
     saved
         The numbers of an earlier process, if its run is resumed.
     measure
-        The function that measures the latency of models.
+        The function that measures the latency of models; by default, in the runtime of the
+        settings.
     on_fraction
         Receives how much of the measuring of this machine is done.
     """

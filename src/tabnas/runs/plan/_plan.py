@@ -14,7 +14,7 @@ from tabnas.nets import Optimizer, TrainingSettings
 from tabnas.runs.plan._latency import LatencyPlan, SavedLatency
 from tabnas.runs.plan._teacher_plan import TeacherName, TeacherPlan
 from tabnas.search import SearchSettings
-from tabnas.space import COSTS, Cost, Precision
+from tabnas.space import COSTS, Architecture, Cost, Precision
 
 MAX_EPOCHS = 500
 MAX_CANDIDATES = 24
@@ -145,6 +145,15 @@ class Plan(TrainingPlan):
     def costs(self) -> dict[str, Cost]:
         """Every cost of an architecture that is known before it is trained."""
         return COSTS | dict(self.latency.costs if self.latency else {})
+
+    def list_precisions(self, architecture: Architecture) -> tuple[Precision, ...]:
+        """Return the precisions in which an architecture meets the limits."""
+        space, budget = self.feasible.space, self.feasible.budget
+        return tuple(
+            precision
+            for precision in self.precisions
+            if budget.at_precision(precision).admits(space, architecture)
+        )
 
     def with_saved(self, saved: SavedPlan) -> Plan:
         """Return the plan with the numbers of an earlier process."""

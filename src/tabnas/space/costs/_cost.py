@@ -55,7 +55,7 @@ class ChainCost(Cost):
     unit of which a millionth does not matter, or set `resolution` to another power of two.
     """
 
-    resolution: ClassVar[float] = 2.0**-20
+    resolution: float = 2.0**-20
     reduction: ClassVar[Reduction] = "sum"
 
     def __init_subclass__(cls, **options: Any) -> None:
