@@ -26,7 +26,7 @@ from tabnas.latency import (
     untrained_model,
 )
 from tabnas.latency.runtimes._c import MIN_LOOP_NS, _loop_call
-from tabnas.latency.runtimes._runtime import make_task, make_weights_and_rows
+from tabnas.latency.runtimes._runtime import make_spec, make_weights_and_rows
 from tabnas.model import Model, dequantize, quantize_weights
 from tabnas.nets import SGD, Examples, SuperNet
 from tabnas.space import Architecture, Precision
@@ -81,14 +81,14 @@ def test_the_loop_predicts_one_row_after_the_other(kind: str, precision: Precisi
 def test_a_network_without_preprocessing_computes_its_outputs(
     shape: NetworkShape, precision: Precision
 ) -> None:
-    task = make_task(shape)
-    weights, rows = make_weights_and_rows(shape, task, 4)
-    loop = compile_network_loop(shape.architecture, task.inputs, weights, precision, rows)
+    spec = make_spec(shape)
+    weights, rows = make_weights_and_rows(shape, spec, 4)
+    loop = compile_network_loop(shape.architecture, spec.inputs, weights, precision, rows)
     if precision == Precision.INT8:
         weights = dequantize(quantize_weights(weights))
-    net = SuperNet.standalone(shape.architecture, task, optimizer=SGD(), seed=0)
+    net = SuperNet.standalone(shape.architecture, spec, optimizer=SGD(), seed=0)
     net.load_weights(weights)
-    expected = net.logits(shape.architecture, Examples(task, numeric=rows))
+    expected = net.logits(shape.architecture, Examples(spec, numeric=rows))
     for number in range(4):
         loop(number + 1)
         assert loop.outputs == pytest.approx(expected[number], abs=1e-4)
