@@ -46,13 +46,13 @@ def write_page(out: Path) -> None:
         for method, _ in AT_EQUAL_BYTES
         if (key := method.lower().replace(" ", "_")) in losses
     }
-    first = next(iter(contents.values()))
-    tables = list(dict.fromkeys(row["table"] for row in first["rows"]))
+    ours = contents["tabnas"]
+    tables = list(dict.fromkeys(row["table"] for row in ours["rows"]))
     limits = sorted({limit for _, limit, _ in losses["tabnas"] if limit is not None})
     lines = [
         "# Equal bytes",
         "",
-        f"`{first['command']}`, {first['date']}. Log loss, or RMSE for california_housing and "
+        f"`{ours['command']}`, {ours['date']}. Log loss, or RMSE for california_housing and "
         "nats_bench_size_cifar10, on test rows: mean over seeds, each with a split of its own "
         "that all methods share. Tables of more than 50,000 rows are sampled. The lowest mean of "
         "a row is bold; a blank means that the method cannot keep the limit, or was not measured. "
