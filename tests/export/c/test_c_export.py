@@ -33,10 +33,11 @@ def model() -> Model:
     return make_model("multiclass", "all", 2, [20, 9])[0]
 
 
-def test_two_files_with_their_facts(model: Model, tmp_path: Path) -> None:
+def test_the_files_with_their_facts(model: Model, tmp_path: Path) -> None:
     exported = export_c(model, tmp_path / "new" / "c", check=make_table(300))
     assert exported.header == tmp_path / "new" / "c" / "model.h"
-    assert {path.name for path in exported.header.parent.iterdir()} == {"model.h", "model.c"}
+    names = {path.name for path in exported.header.parent.iterdir()}
+    assert names == {"model.h", "model.c", "model_test.c"}
     assert exported.parity is not None
     assert exported.parity.rows == 300
     assert exported.parity.difference < 1e-5
@@ -63,7 +64,7 @@ def test_two_files_with_their_facts(model: Model, tmp_path: Path) -> None:
 def test_equal_models_give_equal_files(model: Model, tmp_path: Path) -> None:
     for name in ("a", "b"):
         export_c(model, tmp_path / name)
-    for name in ("model.h", "model.c"):
+    for name in ("model.h", "model.c", "model_test.c"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
