@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tabnas.export import CExportResult, ExportResult, Parity
 
 MAX_FIELDS_LISTED = 6
+DEFAULT_MARGIN = 0.01
 ENCODED_ROWS_NOTE = (
     "encoded rows check only the network, and generated rows the complete file; to check it on "
     "real rows, name a table with --check FILE"
@@ -45,8 +46,9 @@ def export(
         Path | None,
         typer.Option(
             "--c",
-            help="Write model.h and model.c to this folder instead, for devices without any "
-            "runtime.",
+            help="Write model.h, model.c and model_test.c to this folder instead, for devices "
+            "without any runtime; existing files are replaced. If there is a C compiler, they are "
+            "checked with it.",
             metavar="FOLDER",
         ),
     ] = None,
@@ -72,13 +74,14 @@ def export(
         ),
     ] = False,
     margin: Annotated[
-        float,
+        float | None,
         typer.Option(
             help="How much worse --int8 may make the score, relative to it.",
             metavar="SHARE",
             parser=at_least(0.0, parse_float),
+            show_default="0.01",
         ),
-    ] = 0.01,
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option(
@@ -95,7 +98,8 @@ def export(
     The inputs are the columns of the table; the outputs are labels and probabilities, or values.
 
     The file is written only if it predicts the same as the model. This is checked on real rows, and
-    on generated rows with every category, missing and new values, and extremes.
+    on generated rows with every category, missing and new values, and extremes. C files are checked
+    with the C compiler of this machine ($CC, cc, gcc or clang), if there is one.
 
     For example:
 
@@ -105,7 +109,7 @@ def export(
     # weights in 8 bits if the score on these rows gets at most 2 % worse
     tabnas export runs/income small.onnx --int8 --margin 0.02 --check test.csv
 
-    # C99 for a microcontroller: firmware/model.h and firmware/model.c
+    # C99 for a microcontroller: firmware/model.h and firmware/model.c, and model_test.c to test it
     tabnas export runs/income --c firmware
     """
     from tabnas.cli._test_rows import CheckRows, load_metric, load_test_rows
@@ -119,7 +123,7 @@ def export(
         if prefix is not None:
             raise TabNASError("--prefix needs --c, got an ONNX file; remove it")
     else:
-        _check_c_options(file or out, weights_only=weights_only, int8=int8)
+        _check_c_options(file or out, weights_only=weights_only, int8=int8, margin=margin)
     model = load_run_model(check_finished(run))
     if check is None:
         check_rows = load_test_rows(run)
@@ -146,7 +150,7 @@ def export(
         check=check_rows.rows,
         weights_only=weights_only,
         int8=int8,
-        margin=margin,
+        margin=DEFAULT_MARGIN if margin is None else margin,
         metric=load_metric(run),
     )
     if as_json:
@@ -175,28 +179,33 @@ def _choose_path(file: Path | None, out: Path | None) -> Path:
     return path
 
 
-def _check_c_options(path: Path | None, *, weights_only: bool, int8: bool) -> None:
+def _check_c_options(
+    path: Path | None, *, weights_only: bool, int8: bool, margin: float | None
+) -> None:
     """Raise an error if an option does not go with --c."""
     wrong = [repr(shorten(path))] if path is not None else []
     wrong += ["--weights-only"] if weights_only else []
     wrong += ["--int8"] if int8 else []
+    wrong += ["--margin"] if margin is not None else []
     if wrong:
         raise TabNASError(f"--c must be given alone, got also {wrong[0]}; remove one of them")
 
 
 def _print_c_export(files: CExportResult, check_rows: CheckRows) -> None:
     table = make_two_column_table()
-    for path in (files.header, files.source):
+    for path in (files.header, files.source, files.self_test):
         table.add_row("file", safe_text(shorten(path, 200)))
+    table.add_row("model", f"{files.model_id.removesuffix('u')}, the MODEL_ID of the header")
     table.add_row("row", safe_text(_format_fields(files.fields), max_length=400))
     weights = f"{files.parameters:,} parameters as {files.precision}"
     table.add_row("weights", f"{files.weight_bytes:,} bytes, {weights}")
     table.add_row("columns", f"{files.column_bytes:,} bytes of centers and scales")
-    table.add_row("code", f"at most {files.max_code_bytes:,} bytes besides")
+    table.add_row("code", f"at most {files.max_code_bytes:,} bytes besides, with alignment")
     if files.size is not None:
-        table.add_row("compiled", f"{files.size.bytes:,} of at most {files.max_bytes:,} bytes")
+        table.add_row("compiled", _describe_size(files.size.bytes, files.max_bytes))
         table.add_row("", f"{files.size.lookup_bytes:,} more for texts and what searches them")
     table.add_row("RAM", f"{files.ram_bytes:,} bytes of activations, on the stack")
+    table.add_row("", "and some 200 bytes of stack for calls")
     if files.parity is None:
         table.add_row("checked", "no: this machine has no C compiler")
     else:
@@ -205,8 +214,16 @@ def _print_c_export(files: CExportResult, check_rows: CheckRows) -> None:
             table.add_row("", "on no real rows: they are encoded; name some with --check FILE")
         else:
             _add_check(table, files.parity, check_rows)
+        if files.texts:
+            table.add_row("", f"and {files.texts:,} categories as the rows write them")
         _add_difference(table, files.parity)
     make_console().print(table)
+
+
+def _describe_size(size: int, max_size: int) -> str:
+    if size <= max_size:
+        return f"{size:,} of at most {max_size:,} bytes"
+    return f"{size:,} bytes, more than the {max_size:,} of gcc -O2 on x86-64"
 
 
 def _print_export(exported: ExportResult, check_rows: CheckRows, *, weights_only: bool) -> None:

@@ -22,8 +22,12 @@ from tabnas.space import Precision
 
 MAX_PARAMETERS = 2_000_000
 """Compilers take seconds, and hundreds of megabytes, for each million."""
-MAX_CODE_BYTES = {Precision.FLOAT32: (4_096, 64), Precision.INT8: (4_608, 192)}
+MAX_CODE_BYTES = {Precision.FLOAT32: (3_072, 72), Precision.INT8: (4_352, 176)}
 """What gcc -O2 on x86-64 makes of the functions of any model, and of the calls of a layer."""
+MAX_HASH_BYTES = 1_536
+"""What it makes of the functions that read and hash texts."""
+MAX_PADDING = 31
+"""Bytes before an array: those of 32 bytes and more begin at a multiple of 32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +76,11 @@ class Program:
 
     @property
     def max_code_bytes(self) -> int:
-        """An upper bound on machine code without constants and texts."""
+        """An upper bound on machine code and alignment, without constants and texts."""
         functions, layer = MAX_CODE_BYTES[self.model.precision]
-        return functions + layer * self.model.architecture.depth
+        hashes = MAX_HASH_BYTES if any(lookup.is_hashed for lookup in self.lookups) else 0
+        arrays = len(self.trained) + sum(len(part.constants) for part in self.parts)
+        return functions + layer * self.model.architecture.depth + hashes + MAX_PADDING * arrays
 
     @property
     def ram_bytes(self) -> int:
