@@ -314,7 +314,7 @@ def test_the_header_says_what_numbers_mean(tmp_path: Path) -> None:
     assert '"share": a number in "%": 20 for "20%"; missing: NAN' in header
     assert '"price": a number in "\\u20ac": 20 for "20 \\u20ac"; missing: NAN' in header
     assert 'The model does not use "same": constant, empty or dropped.' in header
-    assert "A network of one hidden layer of 2 units: 15 parameters as float32" in header
+    assert "A network of one hidden layer of 2 units: 17 parameters as float32" in header
 
 
 @pytest.mark.parametrize("task", TARGETS)

@@ -181,3 +181,19 @@ def test_hashed_columns_need_no_texts(tmp_path: Path) -> None:
     assert "tabnas_labels" not in done.stdout
     header = (tmp_path / "model.h").read_text()
     assert "what tabnas_code_hashed returns; missing: 1048577" in header
+
+
+def test_columns_of_every_kind_beside_numbers_as_categories(tmp_path: Path) -> None:
+    """No function hides the table of another kind of column."""
+    table = Table.from_data(
+        {
+            "size": [1.0, 2.0, 3.0, 5.0],
+            "member": [True, False, True, False],
+            "code": ["7", "x", "1.5", "x"],
+            "day": np.array(["2024-01-01", "2024-02-01", "2024-03-01", "2024-05-01"], "M8[s]"),
+        }
+    )
+    model = make_untrained_model(TableEncoder.fit(table, min_count=1), YES_NO, [2])
+    assert {column.kind for column in model.encoder.columns} >= {"boolean", "datetime", "numeric"}
+    program, compiled = build(model, tmp_path)
+    assert check_lookups(program, compiled, table) == 3

@@ -78,7 +78,7 @@ NORMALIZE_TEXT_CODE = """
 /* Numbers without redundant signs and zeros, booleans in lower case; other texts as they are. */
 static void normalize_text(category_text *text)
 {
-    static const char *const booleans[2] = {"false", "true"};
+    static const char *const truths[2] = {"false", "true"};
     const unsigned char *digits = text->start, *p, *point, *last;
     int i;
     if (*digits == '-' || *digits == '+') digits++;
@@ -95,8 +95,8 @@ static void normalize_text(category_text *text)
     }
     for (i = 0; i < 2; i++) {
         size_t n = 0;
-        while (n < text->length && (text->start[n] | 0x20) == booleans[i][n]) n++;
-        if (n == text->length && !booleans[i][n]) text->start = (const unsigned char *)booleans[i];
+        while (n < text->length && (text->start[n] | 0x20) == truths[i][n]) n++;
+        if (n == text->length && !truths[i][n]) text->start = (const unsigned char *)truths[i];
     }
 }
 """
