@@ -82,6 +82,7 @@ def test_the_task_can_be_forced() -> None:
     [
         ([None, None], None, "all are missing"),
         (["?", ""], None, "all are missing"),
+        (["yes", "yes\0no"], None, r"must not have zero bytes, got 'yes\\x00no'; replace them"),
         (["a", "a"], None, "at least two classes, but it has only 'a'"),
         ([1.5, 1.5], "regression", "at least two different values, but it has one"),
         (["a", "b"], "regression", "must hold numbers, but row 1 is 'a'"),

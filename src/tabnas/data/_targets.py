@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Annotated, Any, ClassVar, Literal
@@ -111,6 +111,16 @@ def _is_label(label: Label) -> bool:
     return isinstance(label, int) or isfinite(label)
 
 
+def _check_labels(name: str, labels: Sequence[Label]) -> None:
+    """Raise an error if a label has a zero byte, with which no model could be loaded."""
+    for label in labels:
+        if isinstance(label, str) and "\0" in label:
+            raise TabNASError(
+                f"the classes of the target {name!r} must not have zero bytes, got {label!r}; "
+                "replace them in the table"
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClassTarget(Target):
     """Two or more classes, numbered in the order of their labels.
@@ -129,6 +139,7 @@ class ClassTarget(Target):
     def fit(cls, name: str, column: Any) -> ClassTarget:
         """Find the classes of the training rows."""
         classes = find_labels(name, column)
+        _check_labels(name, classes)
         if len(classes) < 2:
             only = f"only {classes[0]!r}" if classes else "none"
             raise TabNASError(

@@ -153,6 +153,8 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> CExportResult:
         """Write the fitted model as `model.h` and `model.c`, for devices without any runtime.
 
+        `model_test.c` has a few rows of X with their predictions, to test a device.
+
         If there is a C compiler, they are written only if they predict the same as `predict` and
         `predict_proba`.
 

@@ -121,7 +121,7 @@ def compare_predictions(
     """
     expected = _predict(model, rows)
     difference = _difference(model, y_pred, expected)
-    tolerance = _tolerance(model, rows, expected)
+    tolerance = compute_tolerance(model, rows, expected)
     is_wrong = ~(difference <= tolerance)
     if labels is not None:
         is_wrong |= _is_mislabelled(labels, model, expected, tolerance)
@@ -159,7 +159,11 @@ def _difference(model: Model, y_pred: FloatArray, expected: FloatArray) -> Float
         return np.asarray(np.abs(y_pred / 2 - expected / 2) / model.target.scale * 2)
 
 
-def _tolerance(model: Model, rows: Table | EncodedTable, expected: FloatArray) -> FloatArray:
+def compute_tolerance(model: Model, rows: Table | EncodedTable, expected: FloatArray) -> FloatArray:
+    """Return the largest allowed difference of each row, [rows].
+
+    That of values is in standard deviations of the target.
+    """
     encoded = _encode(model, rows)
     largest = np.abs(encoded.numeric).max(axis=1, initial=0.0).astype(np.float64)
     amplification = rounding_amplification(model, encoded)

@@ -11,7 +11,7 @@ import pytest
 
 from tabnas.cli._main import run
 from tabnas.data import read_table
-from tabnas.export.c import _export
+from tabnas.export.c import ObjectSize, _export
 from tabnas.runs import load_run_model
 from tests.cli.commands.test_search import run_refused
 
@@ -42,6 +42,8 @@ def test_a_run_as_c(
     assert "size (double), colour (int32_t), day (double)" in text
     assert "more for texts and what searches them" in text
     assert "bytes of activations, on the stack" in text
+    assert "file firmware/model_test.c" in text
+    assert "categories as the rows write them" in text
     classes = kind == "classes"
     call = "tabnas_labels[tabnas_predict(&row, (float[TABNAS_CLASSES]){0})]"
     code = MAIN_CODE.replace("{format}", "%s" if classes else "%.9g")
@@ -86,12 +88,26 @@ def test_without_a_compiler_it_says_so(
     assert (here / "firmware" / "model.c").exists()
 
 
+def test_a_size_above_the_bound_is_printed_as_such(
+    finished: Path,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Other compilers may need more."""
+    monkeypatch.setattr(_export, "measure_size", lambda *arguments: ObjectSize(99_999, 1))
+    assert run(["export", str(finished / "classes"), "--c", "firmware"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "compiled 99,999 bytes, more than the " in printed
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--c", "x", "m.onnx"], "--c must be given alone, got also 'm.onnx'"),
         (["--c", "x", "--out", "m.onnx"], "--c must be given alone, got also 'm.onnx'"),
         (["--c", "x", "--int8"], "--c must be given alone, got also --int8"),
+        (["--c", "x", "--margin", "0.01"], "--c must be given alone, got also --margin"),
         (["--c", "x", "--weights-only"], "--c must be given alone, got also --weights-only"),
         (["m.onnx", "--prefix", "x"], "--prefix needs --c"),
         (["--c", "x", "--prefix", "X-"], "prefix must be 1 to 24 lower-case letters"),

@@ -14,7 +14,8 @@ from tabnas.export.c._program import Program, make_program
 from tabnas.export.c._row import make_rows
 from tabnas.model import Model
 
-STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
+STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wdouble-promotion")
+STRICT += ("-Wshadow", "-Wundef", "-Wstrict-prototypes")
 ENCODE_CODE = """
 #include "model.c"
 void encode_row(const tabnas_row *row, float *memory);

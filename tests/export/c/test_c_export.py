@@ -10,16 +10,21 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tabnas import export_c
 from tabnas.data import ClassTarget, LabelledArrays, NumberTarget, Table, TableEncoder
+from tabnas.data.columns import HashedColumn
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.export.c import _compiler, _export, _program
-from tabnas.export.c._compiler import find_compiler
+from tabnas.export.c._compiler import find_compiler, measure_size, write_files
+from tabnas.export.c._header import render_header
+from tabnas.export.c._program import make_program
+from tabnas.export.c._row import make_rows
 from tabnas.model import Model
 from tabnas.space import Precision
-from tests.export.c.builds import get_compiler
+from tests.export.c.builds import STRICT, build, get_compiler
 from tests.export.c.test_c_parity import TARGETS, make_model, make_table
 from tests.export.strategies import choose_all_knots, make_untrained_model
 from tests.export.test_export import ShiftedColumn
@@ -33,10 +38,11 @@ def model() -> Model:
     return make_model("multiclass", "all", 2, [20, 9])[0]
 
 
-def test_two_files_with_their_facts(model: Model, tmp_path: Path) -> None:
+def test_the_files_with_their_facts(model: Model, tmp_path: Path) -> None:
     exported = export_c(model, tmp_path / "new" / "c", check=make_table(300))
     assert exported.header == tmp_path / "new" / "c" / "model.h"
-    assert {path.name for path in exported.header.parent.iterdir()} == {"model.h", "model.c"}
+    names = {path.name for path in exported.header.parent.iterdir()}
+    assert names == {"model.h", "model.c", "model_test.c"}
     assert exported.parity is not None
     assert exported.parity.rows == 300
     assert exported.parity.difference < 1e-5
@@ -63,7 +69,7 @@ def test_two_files_with_their_facts(model: Model, tmp_path: Path) -> None:
 def test_equal_models_give_equal_files(model: Model, tmp_path: Path) -> None:
     for name in ("a", "b"):
         export_c(model, tmp_path / name)
-    for name in ("model.h", "model.c"):
+    for name in ("model.h", "model.c", "model_test.c"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
@@ -96,6 +102,65 @@ def test_the_compiled_size(
     done = subprocess.run(["nm", "-S", "-t", "d", file], capture_output=True, text=True)
     arrays = re.findall(r"^\d+ (\d+) r (?!lengths|starts)", done.stdout, re.M)
     assert sum(map(int, arrays)) == constants
+
+
+ARCHITECTURES = [
+    [],
+    [1],
+    [9],
+    [3, 3],
+    [33, 1, 40],
+    [9] * 8,
+    [9] * 14,
+    [7] * 19,
+    [11, 2, 30, 5] * 6,
+    [9] * 30,
+    [33] * 32,
+]
+
+
+@pytest.mark.parametrize("precision", [Precision.FLOAT32, Precision.INT8])
+@pytest.mark.parametrize("widths", ARCHITECTURES, ids=lambda widths: f"{len(widths)}x{widths[:1]}")
+def test_the_bound_of_the_compiled_size(
+    widths: list[int], precision: Precision, tmp_path: Path
+) -> None:
+    """Layers have code of their own, and arrays are aligned; all kinds of columns, and hashes."""
+    size_of = {}
+    for number, (task, kinds, dimension) in enumerate(
+        [("multiclass", "all", 3), ("binary", "numeric", 1), ("regression", "categorical", 0)]
+    ):
+        model, _ = make_model(task, kinds, dimension, widths, precision=precision)
+        if kinds == "all" and len(widths) % 2 == 0:
+            model = hash_cities(model)
+        program = make_program(model, "tabnas")
+        write_files(program, tmp_path)
+        size = measure_size(get_compiler(), tmp_path, "TABNAS_NO_LOOKUP")
+        assert size is not None
+        size_of[number] = size.bytes
+        constants = program.weight_bytes + program.column_bytes
+        assert constants < size.bytes <= constants + program.max_code_bytes
+    assert len(set(size_of.values())) == 3
+
+
+def hash_cities(model: Model) -> Model:
+    """Return the model with a hashed column of as many codes."""
+    columns = tuple(
+        HashedColumn(name="city", buckets=4, has_missing=True) if c.name == "city" else c
+        for c in model.encoder.columns
+    )
+    return replace(model, encoder=replace(model.encoder, columns=columns))
+
+
+def test_the_stack_besides_activations(tmp_path: Path) -> None:
+    """The summary says that it is some 200 bytes."""
+    for precision in (Precision.FLOAT32, Precision.INT8):
+        model, _ = make_model("multiclass", "all", 2, [20, 9], precision=precision)
+        exported = export_c(model, tmp_path)
+        _compile(tmp_path, "-fstack-usage")
+        usage = re.findall(r":(\w+)[.\w]*\t(\d+)", (tmp_path / "model.su").read_text())
+        frames = {name: int(size) for name, size in usage}
+        callees = max(size for name, size in frames.items() if name in ("dense", "normalize"))
+        assert 100 < frames["tabnas_predict"] - exported.ram_bytes + callees < 256
 
 
 def test_code_does_not_grow_with_columns(tmp_path: Path) -> None:
@@ -174,6 +239,119 @@ def test_two_models_in_one_program(model: Model, tmp_path: Path) -> None:
     assert float(value) == pytest.approx(expected, abs=1e-3)
 
 
+def test_files_of_different_exports_do_not_compile(model: Model, tmp_path: Path) -> None:
+    """They may have the same columns, and classes in another order."""
+    weights = {name: array.copy() for name, array in model.weights.items()}
+    weights["head.2.bias"][0] += 1
+    first = export_c(model, tmp_path)
+    header = first.header.read_text()
+    second = export_c(replace(model, weights=weights), tmp_path)
+    assert first.model_id != second.model_id
+    _compile(tmp_path)
+    second.header.write_text(header)
+    with pytest.raises(TabNASError, match="are of different exports"):
+        _compile(tmp_path)
+    with pytest.raises(TabNASError, match="are of different exports"):
+        get_compiler().run(tmp_path, "-c", "model_test.c", "-o", "test.o")
+
+
+MAIN_CODE = """
+#include "model.h"
+#include <stdio.h>
+int main(void) { printf("%d", tabnas_self_test()); return 0; }
+"""
+
+
+@pytest.mark.parametrize("with_rows", [False, True])
+@pytest.mark.parametrize("task", TARGETS)
+def test_the_self_test(task: str, with_rows: bool, tmp_path: Path) -> None:
+    model = make_model(task, "all", 2, [20, 9])[0]
+    exported = export_c(model, tmp_path, check=make_table(300, odd=True) if with_rows else None)
+    text = exported.self_test.read_text()
+    assert ("of the table that the export was checked on" in text) == with_rows
+    assert "TABNAS_CITY_" in text
+    (tmp_path / "main.c").write_text(MAIN_CODE)
+    sources = (*STRICT, "main.c", "model.c", "model_test.c", "-lm", "-o", "main")
+    get_compiler().run(tmp_path, *sources)
+    assert subprocess.run([tmp_path / "main"], capture_output=True, text=True).stdout == "0"
+    # another weight, as if a device had computed something else
+    source = exported.source.read_text()
+    broken = re.sub(r"(head_bias\[\d\] = \{\s+)", r"\g<1>9.0f + ", source)
+    assert broken != source
+    exported.source.write_text(broken)
+    get_compiler().run(tmp_path, *sources)
+    assert int(subprocess.run([tmp_path / "main"], capture_output=True, text=True).stdout) > 0
+
+
+def test_a_self_test_that_fails_is_an_error(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_compiler.CompiledModel, "self_test", lambda self: 3)
+    with pytest.raises(TabNASError, match=r"must find no difference, but it finds 3 .*; nothing"):
+        export_c(model, tmp_path / "c")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore::tabnas.data.DataWarning")
+def test_the_header_says_what_numbers_mean(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = Table(
+        pa.table(
+            {
+                "opens": pa.array(rng.integers(0, 86_400, 40).tolist(), pa.time32("s")),
+                "lasts": pa.array(rng.integers(0, 10**6, 40).tolist(), pa.duration("ms")),
+                "share": [f"{n}%" for n in rng.integers(0, 100, 40)],
+                "price": [f"€{n}.50" for n in rng.integers(0, 100, 40)],
+                "same": ["x"] * 40,
+            }
+        )
+    )
+    encoder = TableEncoder.fit(table)
+    model = make_untrained_model(encoder, NumberTarget(name="y", center=0, scale=1), [2])
+    header = export_c(model, tmp_path, check=table).header.read_text()
+    assert '"opens": a time of day in seconds since midnight; missing: NAN' in header
+    assert '"lasts": a duration in seconds; missing: NAN' in header
+    assert '"share": a number in "%": 20 for "20%"; missing: NAN' in header
+    assert '"price": a number in "\\u20ac": 20 for "20 \\u20ac"; missing: NAN' in header
+    assert 'The model does not use "same": constant, empty or dropped.' in header
+    assert "A network of one hidden layer of 2 units: 17 parameters as float32" in header
+
+
+@pytest.mark.parametrize("task", TARGETS)
+def test_overflow_returns_a_documented_value(task: str, tmp_path: Path) -> None:
+    """The model raises an error instead."""
+    table = Table.from_data({"x": [1.0, 2.0, 3.0, 1e38]})
+    encoder = TableEncoder.fit(table, scaling="none")
+    model = make_untrained_model(encoder, TARGETS[task], [])
+    weights = {name: 1e5 * array for name, array in model.weights.items()}
+    model = replace(model, weights=weights)
+    program, compiled = build(model, tmp_path)
+    rows = make_rows(encoder, program.fields, table)
+    y_pred, labels = compiled.predict(rows)
+    assert np.isfinite(y_pred[:3]).all()
+    assert np.isnan(y_pred[3]).all()
+    if labels is not None:
+        assert labels[3] == -1
+        assert (labels[:3] >= 0).all()
+        assert "Returns -1, and probabilities NAN" in render_header(program)
+    with pytest.raises(TabNASError, match="outputs must be finite"):
+        model.predict(table)
+
+
+def test_the_variable_cc_names_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mycc").write_text('#!/bin/sh\necho "$@" >> "$0.log"\nexec gcc "$@"\n')
+    (tmp_path / "mycc").chmod(0o755)
+    monkeypatch.setenv("CC", f"{tmp_path / 'mycc'} -DOWN=1")
+    compiler = find_compiler()
+    assert compiler is not None
+    assert compiler.command == (str(tmp_path / "mycc"), "-DOWN=1")
+    assert "-DOWN=1 -std=c99 -O2" in (tmp_path / "mycc.log").read_text()
+    monkeypatch.setenv("CC", "no-such-compiler")
+    assert find_compiler() == get_compiler()
+
+
 # -- errors --------------------------------------------------------------------------------------
 
 
@@ -216,6 +394,7 @@ def test_a_compiler_that_does_not_work_is_not_used(
         (tmp_path / name).write_text("#!/bin/sh\necho no headers >&2\nexit 1\n")
         (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CC", "gcc")
     assert find_compiler() is None
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert find_compiler() is None

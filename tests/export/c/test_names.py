@@ -12,8 +12,17 @@ import pytest
 
 from tabnas.data import ClassTarget, Table, TableEncoder
 from tabnas.errors import TabNASError
+from tabnas.export.c._enumerators import Enumerators, name_enumerators
 from tabnas.export.c._header import render_header
-from tabnas.export.c._names import RESERVED, Identifiers, check_prefix, to_comment, to_literal
+from tabnas.export.c._names import (
+    RESERVED,
+    check_prefix,
+    name_uniquely,
+    to_comment,
+    to_identifier,
+    to_literal,
+    to_member,
+)
 from tabnas.export.c._parity import check_compiled
 from tabnas.export.c._program import make_program
 from tabnas.export.c._row import make_fields
@@ -21,6 +30,10 @@ from tabnas.export.c._source import render_source
 from tests.export.c.builds import STRICT, build
 from tests.export.strategies import make_untrained_model
 
+MACROS = """
+small interface data code mips sun linux unix st_mtime signals slots emit near far min max
+math_errhandling isnan errno Class M_PIl I PI B1 F _A NAN INT8_MIN FLT_MAX EOF
+"""
 HOSTILE = [
     '"; system("rm',
     "*/ int main(){} /*",
@@ -104,7 +117,8 @@ def test_no_text_leaves_its_comment_or_string(hostile: Path) -> None:
         assert not re.search(r"\b(system|main)\(|%s|[\"\\@]", bare)
         known = {"include", "define", "ifndef", "ifdef", "if", "endif", "error"}
         assert set(re.findall(r"#\s*(\w+)", bare)) <= known
-        assert bare.count("#error") == (name == "model.c")  # its own, about fast math
+        own = {"model.h": 0, "model.c": 2}  # about fast math, and about another header
+        assert bare.count("#error") == own[name]
 
 
 @pytest.mark.parametrize("standard", ["c99", "gnu99", "c11", "gnu17"])
@@ -137,9 +151,108 @@ def test_members_are_unique_and_no_keywords() -> None:
         assert not member.isupper()
 
 
-def test_many_categories_with_the_same_letters_are_numbered() -> None:
-    names = Identifiers(frozenset({"a"}))
-    assert [names.add("a", 7), names.add("a", 7), names.add("b", 3)] == ["a_7", "a_8", "b"]
+# -- enumerators -----------------------------------------------------------------------------------
+
+
+def list_names(columns: dict[str, list[str]], classes: tuple[object, ...] = ()) -> Enumerators:
+    table = Table.from_data({name: values * 2 for name, values in columns.items()})
+    kinds = dict.fromkeys(columns, "categorical")
+    fields = make_fields(TableEncoder.fit(table, kinds=kinds, min_count=1))
+    return name_enumerators(classes, fields, "tabnas")
+
+
+def name_of(category: str, columns: dict[str, list[str]], member: str) -> str:
+    names = list_names(columns)
+    table = Table.from_data({name: values * 2 for name, values in columns.items()})
+    encoder = TableEncoder.fit(table, kinds=dict.fromkeys(columns, "categorical"), min_count=1)
+    fields = {field.name: field.column for field in make_fields(encoder)}
+    position = fields[member].vocabulary.index(category)  # type: ignore[attr-defined]
+    return names.categories[member][position]
+
+
+def test_usual_signs_are_words() -> None:
+    names = list_names({"x": ["a", "b"]}, ("<=50K", ">50K")).classes
+    assert names == ["TABNAS_CLASS_LE_50K", "TABNAS_CLASS_GT_50K"]
+    words = {"<5": "lt_5", ">=-5": "ge_minus_5", "20%": "20_percent", "65+": "65_plus"}
+    words |= {"a=b": "a_eq_b", "a-b": "a_b", "-0.5": "minus_0_5", "1e-05": "1e_minus_05"}
+    assert {text: to_identifier(text) for text in words} == words
+
+
+@pytest.mark.parametrize("texts", [["a-b", "a b"], ["!", "0"], ["A", "a"], ["n" * 99, "n" * 98]])
+def test_names_of_several_texts_have_a_hash_each(texts: list[str]) -> None:
+    """None of them has the plain name, and the order of codes does not matter."""
+    names = list_names({"x": texts}).categories["x"]
+    assert len(set(names)) == 2
+    for text in texts:
+        assert name_of(text, {"x": texts}, "x") == name_of(text, {"x": texts[::-1]}, "x")
+    if texts != ["!", "0"]:
+        assert all(re.search("_[0-9A-F]{6}$", name) for name in names)
+    else:
+        assert sorted(names) == ["TABNAS_X_0", "TABNAS_X_UNNAMED_BB7208"]
+
+
+def test_unseen_and_missing_keep_their_names() -> None:
+    columns = {"city": ["Other", "MISSING", "Bern"], "city x": ["other", "b", "c"]}
+    names = list_names(columns).categories
+    listed = [name for column in names.values() for name in column]
+    for reserved in ("TABNAS_CITY_OTHER", "TABNAS_CITY_MISSING", "TABNAS_CITY_X_OTHER"):
+        assert reserved not in listed
+    assert "TABNAS_CITY_BERN" in listed
+    assert name_of("Other", columns, "city").startswith("TABNAS_CITY_OTHER_")
+    assert list_names({"x": ["a", "b"]}, ("other", "missing")).classes == [
+        "TABNAS_CLASS_OTHER",  # there are no unseen classes
+        "TABNAS_CLASS_MISSING",
+    ]
+
+
+def test_names_across_columns_do_not_collide() -> None:
+    columns = {"a": ["b c", "x"], "a b": ["c", "x"], "weight": ["bytes", "x"], "Class": ["k", "x"]}
+    names = list_names(columns, ("k", "column k"))
+    listed = names.classes + [name for column in names.categories.values() for name in column]
+    assert len(set(listed)) == len(listed)
+    assert "TABNAS_A_B_C" not in listed
+    assert "TABNAS_WEIGHT_BYTES" not in listed  # a macro
+    assert names.classes[0] == "TABNAS_CLASS_K"
+    assert not any("__" in name for name in listed)
+
+
+def test_members_that_differ_only_in_case_have_a_hash_each() -> None:
+    """Their categories would have the same names; the order of columns does not matter."""
+    found = []
+    for names in (["City", "city", "x"], ["x", "city", "City"]):
+        table = Table.from_data({name: ["a", "b", "b", "a"] for name in names})
+        found.append({f.column.name: f.name for f in make_fields(TableEncoder.fit(table))})
+    assert found[0] == found[1]
+    assert found[0]["x"] == "x"
+    assert all(re.fullmatch("[Cc]ity_[0-9a-f]{6}", found[0][name]) for name in ("City", "city"))
+
+
+def test_a_hash_that_is_taken_gets_more_digits() -> None:
+    [first, second] = name_uniquely(["a!", "a?"], ["a", "a"])
+    names = name_uniquely(["a!", "a?", first], ["a", "a", first])
+    assert names[0].startswith(first)
+    assert len(names[0]) == len(first) + 2
+    assert names[1] == second
+    assert len({*names, first}) == 4
+
+
+@pytest.mark.parametrize(
+    "name",
+    MACROS.split(),
+)
+def test_members_are_no_macros(name: str, tmp_path: Path) -> None:
+    member = to_member(name)
+    assert member.lower() not in RESERVED
+    assert not member.isupper()
+    headers = "#include <math.h>\n#include <float.h>\n#include <stdint.h>\n"
+    macros = "#define small char\n#define min(a, b) a\n"
+    code = f"{macros}{headers}struct {{ double {member}; }} row;\n"
+    (tmp_path / "x.c").write_text(code)
+    done = subprocess.run(["gcc", "-std=gnu17", "-fsyntax-only", "x.c"], cwd=tmp_path)
+    assert done.returncode == 0
+
+
+# -- texts -----------------------------------------------------------------------------------------
 
 
 def test_literals_are_read_as_the_same_bytes(tmp_path: Path) -> None:
@@ -166,9 +279,8 @@ def test_comments_are_short_and_closed_by_nobody() -> None:
         assert len(comment) < 1_000
 
 
-def test_a_text_that_is_too_long_for_c_is_an_error() -> None:
-    with pytest.raises(TabNASError, match="must have at most 4,095 bytes in C"):
-        to_literal("é" * 2_048)
+def test_quotes_in_comments_are_escaped() -> None:
+    assert to_comment('a"b') == '"a\\"b"'
 
 
 def test_prefixes(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tabnas.cli._test_rows import CheckRows
     from tabnas.model import Model
 
+DEFAULT_MARGIN = 0.01
+
 
 def export(
     run: FinishedRun,
@@ -37,8 +39,9 @@ def export(
         Path | None,
         typer.Option(
             "--c",
-            help="Write model.h and model.c to this folder instead, for devices without any "
-            "runtime.",
+            help="Write model.h, model.c and model_test.c to this folder instead, for devices "
+            "without any runtime; existing files are replaced. If there is a C compiler, they are "
+            "checked with it.",
             metavar="FOLDER",
         ),
     ] = None,
@@ -64,13 +67,14 @@ def export(
         ),
     ] = False,
     margin: Annotated[
-        float,
+        float | None,
         typer.Option(
             help="How much worse --int8 may make the score, relative to it.",
             metavar="SHARE",
             parser=at_least(0.0, parse_float),
+            show_default="0.01",
         ),
-    ] = 0.01,
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option(
@@ -87,7 +91,8 @@ def export(
     The inputs are the columns of the table; the outputs are labels and probabilities, or values.
 
     The file is written only if it predicts the same as the model. This is checked on real rows, and
-    on generated rows with every category, missing and new values, and extremes.
+    on generated rows with every category, missing and new values, and extremes. C files are checked
+    with the C compiler of this machine ($CC, cc, gcc or clang), if there is one.
 
     For example:
 
@@ -97,7 +102,7 @@ def export(
     # weights in 8 bits if the score on these rows gets at most 2 % worse
     tabnas export runs/income small.onnx --int8 --margin 0.02 --check test.csv
 
-    # C99 for a microcontroller: firmware/model.h and firmware/model.c
+    # C99 for a microcontroller: firmware/model.h and firmware/model.c, and model_test.c to test it
     tabnas export runs/income --c firmware
     """
     from tabnas.runs import load_run_model
@@ -108,7 +113,7 @@ def export(
         if prefix is not None:
             raise TabNASError("--prefix needs --c, got an ONNX file; remove it")
     else:
-        _check_c_options(file or out, weights_only=weights_only, int8=int8)
+        _check_c_options(file or out, weights_only=weights_only, int8=int8, margin=margin)
     model = load_run_model(check_finished(run))
     check_rows = _load_check_rows(run, check, model)
     if c is not None:
@@ -123,7 +128,7 @@ def export(
         check_rows,
         weights_only=weights_only,
         int8=int8,
-        margin=margin,
+        margin=DEFAULT_MARGIN if margin is None else margin,
         as_json=as_json,
     )
 
@@ -213,10 +218,13 @@ def _choose_path(file: Path | None, out: Path | None) -> Path:
     return path
 
 
-def _check_c_options(path: Path | None, *, weights_only: bool, int8: bool) -> None:
+def _check_c_options(
+    path: Path | None, *, weights_only: bool, int8: bool, margin: float | None
+) -> None:
     """Raise an error if an option does not go with --c."""
     wrong = [repr(shorten(path))] if path is not None else []
     wrong += ["--weights-only"] if weights_only else []
     wrong += ["--int8"] if int8 else []
+    wrong += ["--margin"] if margin is not None else []
     if wrong:
         raise TabNASError(f"--c must be given alone, got also {wrong[0]}; remove one of them")

@@ -21,21 +21,21 @@ ENCODED_ROWS_NOTE = (
 
 
 def print_c_export(exported: CExportResult, check_rows: CheckRows) -> None:
-    """Print the two files of C, their sizes, and what they were checked on."""
+    """Print the files of C, their sizes, and what they were checked on."""
     table = make_two_column_table()
-    for path in (exported.header, exported.source):
+    for path in (exported.header, exported.source, exported.self_test):
         table.add_row("file", safe_text(shorten(path, 200)))
+    table.add_row("model", f"{exported.model_id.removesuffix('u')}, the MODEL_ID of the header")
     table.add_row("row", safe_text(_format_fields(exported.fields), max_length=400))
     weights = f"{exported.parameters:,} parameters as {exported.precision}"
     table.add_row("weights", f"{exported.weight_bytes:,} bytes, {weights}")
     table.add_row("columns", f"{exported.column_bytes:,} bytes of centers and scales")
-    table.add_row("code", f"at most {exported.max_code_bytes:,} bytes besides")
+    table.add_row("code", f"at most {exported.max_code_bytes:,} bytes besides, with alignment")
     if exported.size is not None:
-        table.add_row(
-            "compiled", f"{exported.size.bytes:,} of at most {exported.max_bytes:,} bytes"
-        )
+        table.add_row("compiled", _describe_size(exported.size.bytes, exported.max_bytes))
         table.add_row("", f"{exported.size.lookup_bytes:,} more for texts and what searches them")
     table.add_row("RAM", f"{exported.ram_bytes:,} bytes of activations, on the stack")
+    table.add_row("", "and some 200 bytes of stack for calls")
     if exported.parity is None:
         table.add_row("checked", "no: this machine has no C compiler")
     else:
@@ -44,8 +44,16 @@ def print_c_export(exported: CExportResult, check_rows: CheckRows) -> None:
             table.add_row("", "on no real rows: they are encoded; name some with --check FILE")
         else:
             _add_check(table, exported.parity, check_rows)
+        if exported.texts:
+            table.add_row("", f"and {exported.texts:,} categories as the rows write them")
         _add_difference(table, exported.parity)
     make_console().print(table)
+
+
+def _describe_size(size: int, max_size: int) -> str:
+    if size <= max_size:
+        return f"{size:,} of at most {max_size:,} bytes"
+    return f"{size:,} bytes, more than the {max_size:,} of gcc -O2 on x86-64"
 
 
 def print_onnx_export(exported: ExportResult, check_rows: CheckRows, *, weights_only: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -24,7 +26,7 @@ from tabnas.export.c._source import render_source
 from tabnas.types import FloatArray, IntArray
 
 COMPILERS = ("cc", "gcc", "clang")
-HEADER, SOURCE = "model.h", "model.c"
+HEADER, SOURCE, SELF_TEST = "model.h", "model.c", "model_test.c"
 FLAGS = ("-std=c99", "-O2")
 LIBRARY_FLAGS = ("-fPIC", "-shared")
 TIMEOUT = 600  # seconds for one call of the compiler
@@ -70,12 +72,12 @@ class ObjectSize:
 class Compiler:
     """A C compiler of this machine."""
 
-    path: str
+    command: tuple[str, ...]
     version: str  # the first line that it prints about itself
 
     def run(self, folder: Path, *arguments: str) -> None:
         """Run the compiler in a folder; raise an error if it complains about a file."""
-        done = _run([self.path, *FLAGS, *arguments], folder)
+        done = _run([*self.command, *FLAGS, *arguments], folder)
         if done.returncode:
             first = next((line for line in done.stderr.splitlines() if "error" in line), "")
             raise TabNASError(
@@ -85,22 +87,24 @@ class Compiler:
 
 
 def find_compiler() -> Compiler | None:
-    """Return a C compiler that can make a library, if there is one."""
-    for name in COMPILERS:
-        path = shutil.which(name)
-        if path is not None and (compiler := _try_compiler(path)) is not None:
+    """Return a C compiler that can make a library, if there is one: first that of `CC`."""
+    own = shlex.split(os.environ.get("CC", ""))
+    for command in ([own] if own else []) + [[name] for name in COMPILERS]:
+        path = shutil.which(command[0])
+        if path is not None and (compiler := _try_compiler((path, *command[1:]))) is not None:
             return compiler
     return None
 
 
 @cache
-def _try_compiler(path: str) -> Compiler | None:
+def _try_compiler(command: tuple[str, ...]) -> Compiler | None:
     """Return the compiler unless it fails on a small file: the headers of C may be missing."""
     with TemporaryDirectory(prefix="tabnas-") as name:
         folder = Path(name)
         (folder / SOURCE).write_text(SMALL_CODE)
         try:
-            compiler = Compiler(path, _run([path, "--version"], folder).stdout.partition("\n")[0])
+            version = _run([*command, "--version"], folder).stdout.partition("\n")[0]
+            compiler = Compiler(command, version)
             compiler.run(folder, *LIBRARY_FLAGS, SOURCE, "-lm", "-o", "small.so")
             ctypes.CDLL(str(folder / "small.so"))
         except (OSError, TabNASError):  # also if libraries cannot be loaded from the folder
@@ -153,7 +157,8 @@ class CompiledModel:
         loop = CLASSES_LOOP_CODE if classes else VALUES_LOOP_CODE
         code = (LOOP_CODE + loop).replace("{classes}", str(classes))
         (folder / "loop.c").write_text(code.replace("@", f"{program.prefix}_"))
-        compiler.run(folder, *flags, *LIBRARY_FLAGS, SOURCE, "loop.c", "-lm", "-o", "model.so")
+        sources = [path.name for path in (folder / SOURCE, folder / SELF_TEST) if path.exists()]
+        compiler.run(folder, *flags, *LIBRARY_FLAGS, *sources, "loop.c", "-lm", "-o", "model.so")
         self._library = ctypes.CDLL(str(folder / "model.so"))
         self._library.size_of_row.restype = ctypes.c_size_t
         assert self._library.size_of_row() == row_dtype(program.fields).itemsize
@@ -172,6 +177,10 @@ class CompiledModel:
         outputs = (array.ctypes.data_as(ctypes.c_void_p) for array in (probabilities, labels))
         self._library.predict_rows(address, count, *outputs)
         return probabilities.astype(np.float64), labels.astype(np.int64)
+
+    def self_test(self) -> int:
+        """Return how many rows of the test file fail."""
+        return int(self._library[f"{self._program.prefix}_self_test"]())
 
     def look_up(self, lookup: Lookup, value: bytes | int | None) -> int:
         """Return the code of a category."""

@@ -1,4 +1,4 @@
-"""Export of a model to two C files, which are compiled and checked before they are written."""
+"""Export of a model to C files, which are compiled and checked before they are written."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tabnas.errors import TabNASError
 from tabnas.export._parity import Parity
 from tabnas.export.c._compiler import (
     HEADER,
+    SELF_TEST,
     SOURCE,
     CompiledModel,
     ObjectSize,
@@ -20,8 +21,9 @@ from tabnas.export.c._compiler import (
     write_files,
 )
 from tabnas.export.c._header import render_header
-from tabnas.export.c._parity import check_compiled
+from tabnas.export.c._parity import check_compiled, check_lookups
 from tabnas.export.c._program import Program, make_program
+from tabnas.export.c._self_test import render_self_test
 from tabnas.export.c._source import render_source
 from tabnas.files import atomic_write
 from tabnas.model import Model
@@ -32,28 +34,31 @@ DEFAULT_PREFIX = "tabnas"
 
 @dataclass(frozen=True, kw_only=True)
 class CExportResult:
-    """Two files that were written: their memory, and how they were checked."""
+    """The files that were written: their memory, and how they were checked."""
 
     header: Path
     source: Path
+    self_test: Path  # not needed to predict
+    model_id: str
     parameters: int
     precision: Precision
     weight_bytes: int  # with knots
     column_bytes: int  # what the encoder knows of the columns, such as centers and scales
-    max_code_bytes: int  # what gcc -O2 needs besides at most, on x86-64
-    ram_bytes: int
+    max_code_bytes: int  # code and alignment that gcc -O2 needs besides at most, on x86-64
+    ram_bytes: int  # of activations
     fields: dict[str, str]  # types of the struct's members, by name
     size: ObjectSize | None  # as compiled; None without a compiler or the tool `size`
     parity: Parity | None  # None without a compiler
+    texts: int  # different categories of the given rows that were looked up in C as written
 
     @property
     def max_bytes(self) -> int:
-        """The largest size of the compiled file, without texts."""
+        """The largest size of the compiled file with gcc -O2 on x86-64, without texts."""
         return self.weight_bytes + self.column_bytes + self.max_code_bytes
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values for JSON."""
-        paths = {"header": str(self.header), "source": str(self.source)}
+        paths = {name: str(getattr(self, name)) for name in ("header", "source", "self_test")}
         return asdict(self) | paths | {"max_bytes": self.max_bytes}
 
 
@@ -62,8 +67,11 @@ def export_c(
 ) -> CExportResult:
     """Write a model as `model.h` and `model.c`, C99 without any library but that of `math.h`.
 
+    `model_test.c` has a few of the rows to check on with their predictions, to test a device;
+    without such rows, it has synthetic ones.
+
     If the machine has a C compiler, the files are compiled first. They are written only if they
-    predict the same as the model.
+    predict the same as the model, and look up categories as the table writes them.
 
     Parameters
     ----------
@@ -80,13 +88,16 @@ def export_c(
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise TabNASError(f"folder must be a folder, but {str(folder)!r} is a file; name another")
-    program = make_program(model, prefix)
     rows = None if check is None or isinstance(check, LabelledArrays) else Table.from_data(check)
-    size, parity = _check(program, rows)
-    _write(program, folder)
+    program = make_program(model, prefix, rows)
+    self_test = render_self_test(program, rows)
+    size, parity, texts = _check(program, self_test, rows)
+    _write(program, self_test, folder)
     return CExportResult(
         header=folder / HEADER,
         source=folder / SOURCE,
+        self_test=folder / SELF_TEST,
+        model_id=program.model_id,
         parameters=int(model.costs["parameters"]),
         precision=model.precision,
         weight_bytes=program.weight_bytes,
@@ -96,28 +107,41 @@ def export_c(
         fields={field.name: field.ctype for field in program.fields},
         size=size,
         parity=parity,
+        texts=texts,
     )
 
 
-def _check(program: Program, rows: Table | None) -> tuple[ObjectSize | None, Parity | None]:
+def _check(
+    program: Program, self_test: str, rows: Table | None
+) -> tuple[ObjectSize | None, Parity | None, int]:
     """Compile the files and compare them with the model, if there is a compiler."""
     compiler = find_compiler()
     if compiler is None:
-        return None, None
+        return None, None, 0
     with TemporaryDirectory(prefix="tabnas-") as name:
         work = Path(name)
         write_files(program, work)
+        (work / SELF_TEST).write_text(self_test)
         compiled = CompiledModel(program, compiler, work)
         parity = check_compiled(program, compiled, rows, compiler.version)
-        return measure_size(compiler, work, f"{program.prefix.upper()}_NO_LOOKUP"), parity
+        texts = check_lookups(program, compiled, rows)
+        if (failures := compiled.self_test()) != 0:
+            raise TabNASError(
+                f"{SELF_TEST} must find no difference, but it finds {failures} with "
+                f"{compiler.version}; nothing was written. This is a bug of tabnas or of the "
+                "compiler"
+            )
+        size = measure_size(compiler, work, f"{program.prefix.upper()}_NO_LOOKUP")
+        return size, parity, texts
 
 
-def _write(program: Program, folder: Path) -> None:
-    """Write both files and create the folder; the source last, since it needs the header."""
+def _write(program: Program, self_test: str, folder: Path) -> None:
+    """Write all files and create the folder; the compiler refuses files of different exports."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        atomic_write(folder / HEADER, render_header(program))
         atomic_write(folder / SOURCE, render_source(program))
+        atomic_write(folder / HEADER, render_header(program))
+        atomic_write(folder / SELF_TEST, self_test)
     except OSError as error:
         raise TabNASError(
             f"{str(folder)!r} cannot be written ({error.strerror or error}); choose another folder"

@@ -90,8 +90,8 @@ static float *encode_numbers(const @row *row, float *x)
         {MEMBER.format(ctype="double", field="numbers[c].field")}
         double scaled = value;
         if (numbers[c].scaling == 0) {{
-            if (scaled > FLT_MAX) scaled = FLT_MAX;
-            if (scaled < -FLT_MAX) scaled = -FLT_MAX;
+            if (scaled > (double)FLT_MAX) scaled = (double)FLT_MAX;
+            if (scaled < -(double)FLT_MAX) scaled = -(double)FLT_MAX;
         }} else {{
             /* halves, since the difference of two large numbers may overflow */
             scaled = (value / 2 - numbers[c].half_center) / numbers[c].scale * 2;
@@ -296,7 +296,7 @@ static float *embed_numbers(const float *encoded, float *x)
             vector += step * {dimension};
             gaps -= half;
         }
-        fraction = (({real})value - knot[0]) / (({real})knot[1] - knot[0]);
+        fraction = (({real})value - ({real})knot[0]) / (({real})knot[1] - ({real})knot[0]);
         if (!(fraction > 0)) fraction = 0;
         if (fraction > 1) fraction = 1;
         for (d = 0; d < {dimension}; d++) {

@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tabnas.data import NA_VALUES
 from tabnas.data.columns import CategoricalColumn, HashedColumn
 from tabnas.export._inputs import parse_integer, takes_integers
-from tabnas.export._preprocessing import encode_texts, list_texts
+from tabnas.export._preprocessing import encode_texts
 from tabnas.export.c._constants import unsigned_type
-from tabnas.export.c._names import Identifiers, to_comment, to_identifier, to_literal
+from tabnas.export.c._names import to_comment
 from tabnas.export.c._row import Field, missing_code
+from tabnas.export.c._texts import HASH_TEXT_CODE, define_reader, define_texts
 
-FIND_TEXT_CODE = """
-/* The position of a text among sorted ones, -1 if it is not there. */
-static int32_t find_text(const char *text, const char *const *texts, int32_t count)
-{
-    int32_t first = 0, end = count;
-    while (first < end) {
-        const int32_t middle = first + (end - first) / 2;
-        const unsigned char *a = (const unsigned char *)text;
-        const unsigned char *b = (const unsigned char *)texts[middle];
-        while (*a && *a == *b) a++, b++;
-        if (*a == *b) return middle;
-        if (*a < *b) end = middle; else first = middle + 1;
-    }
-    return -1;
-}
-"""
-IS_MISSING_CODE = """
-static int is_missing(const char *text)
-{
-    return !text || find_text(text, missing_texts, {count}) >= 0;
-}
-"""
-HASH_CODE = """
-/* FNV-1a of 64 bits, its halves folded; `buckets` is a power of two. */
-static int32_t hash_text(const char *text, uint32_t buckets)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    hash ^= hash >> 32;
-    return (int32_t)(1 + (hash & (buckets - 1)));
-}
-"""
+TRUTHS = ("true", "false", "1", "0")
+"""Categories that may be written as another, if a column has some of them."""
+NUMBER = r"-?\d+(\.\d+)?"
 
 
 @dataclass(frozen=True)
@@ -56,7 +29,13 @@ class Lookup:
     argument: str  # its type and name
     texts: dict[str, int]  # codes by text; empty if the function takes integers or hashes
     integers: dict[int, int]  # codes by integer
+    normalizes: bool  # whether a number or a boolean may be written in several ways
     description: str
+
+    @property
+    def is_hashed(self) -> bool:
+        """Whether the code is a hash of the text."""
+        return isinstance(self.field.column, HashedColumn)
 
 
 def make_lookups(fields: Sequence[Field], prefix: str) -> list[Lookup]:
@@ -70,18 +49,42 @@ def make_lookups(fields: Sequence[Field], prefix: str) -> list[Lookup]:
 
 def _make_lookup(field: Field, column: CategoricalColumn | HashedColumn, name: str) -> Lookup:
     if isinstance(column, HashedColumn):
-        return Lookup(field, name, "const char *text", {}, {}, "any text")
-    if takes_integers(column):
+        description = "a hash: texts share codes, and each has one; 7, 07 and 7.0 are the same text"
+        return Lookup(field, name, "const char *text", {}, {}, True, description)
+    is_exact = column.spelling == "exact"
+    if takes_integers(column) and not is_exact:
         integers = [number for c in column.vocabulary if (number := parse_integer(c)) is not None]
         codes = encode_texts(column, list(column.vocabulary))
         numbered = dict(sorted(zip(integers, codes, strict=True)))
-        return Lookup(field, name, "int64_t number", {}, numbered, "missing: INT64_MIN")
+        return Lookup(field, name, "int64_t number", {}, numbered, False, "missing: INT64_MIN")
     # a C string ends at its first zero byte, so others cannot be passed
-    texts = [text for text in list_texts(column) if text not in NA_VALUES and "\0" not in text]
+    possible = [c for c in dict.fromkeys((*column.vocabulary, *TRUTHS)) if "\0" not in c]
+    texts = [text for text in possible if text not in NA_VALUES]
     codes = encode_texts(column, texts)
     known = {text: code for text, code in zip(texts, codes, strict=True) if code}
     by_bytes = dict(sorted(known.items(), key=lambda pair: pair[0].encode()))
-    return Lookup(field, name, "const char *text", by_bytes, {}, "UTF-8 without spaces around it")
+    numbers = [c for c in column.vocabulary if re.fullmatch(NUMBER, c, re.A)]
+    normalizes = not is_exact and (bool(numbers) or not known.keys().isdisjoint(TRUTHS))
+    if is_exact:
+        description = "UTF-8 as in the table: 7, 07 and 7.0 differ"
+    elif numbers:
+        description = f"UTF-8; a number in any form: {_list_forms(min(numbers))}"
+    else:
+        description = "UTF-8 in upper and lower case as in the table"
+    if any("\0" in category for category in column.vocabulary):
+        description += "; for categories with a zero byte, use enumerators"
+    return Lookup(field, name, "const char *text", by_bytes, {}, normalizes, description)
+
+
+def _list_forms(number: str) -> str:
+    """Return how else a number may be written.
+
+    >>> _list_forms("-7"), _list_forms("1.5")
+    ('"-7", "-07", "-7.0"', '"1.5", "01.5", "1.50"')
+    """
+    sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
+    longer = f"{number}0" if "." in number else f"{number}.0"
+    return ", ".join(map(to_comment, (number, f"{sign}0{digits}", longer)))
 
 
 def declare_lookups(lookups: Sequence[Lookup]) -> str:
@@ -92,38 +95,53 @@ def declare_lookups(lookups: Sequence[Lookup]) -> str:
     )
 
 
-def define_lookups(lookups: Sequence[Lookup]) -> str:
-    """Return the definitions for the source file."""
-    columns = [lookup.field.column for lookup in lookups]
-    takes_texts = [not lookup.integers for lookup in lookups]
+def define_hashes(lookups: Sequence[Lookup]) -> str:
+    """Return the functions of hashed columns, which need no texts of categories."""
+    hashed = [lookup for lookup in lookups if lookup.is_hashed]
+    if not hashed:
+        return ""
+    parts = [define_reader(normalizes=True), HASH_TEXT_CODE, *map(_define_hash, hashed)]
+    return "".join(parts).lstrip("\n")
+
+
+def define_searches(lookups: Sequence[Lookup]) -> str:
+    """Return the functions of all other columns, and the texts that they search."""
+    searches = [lookup for lookup in lookups if not lookup.is_hashed]
+    read = [lookup for lookup in searches if not lookup.integers]
+    has_reader = len(searches) < len(lookups)  # hashed columns have it
     parts = []
-    if any(takes_texts):
-        marks = sorted(NA_VALUES, key=str.encode)
-        parts += [FIND_TEXT_CODE, _define_texts("missing_texts", marks)]
-        parts.append(IS_MISSING_CODE.replace("{count}", str(len(marks))))
-    if any(isinstance(column, HashedColumn) for column in columns):
-        parts.append(HASH_CODE)
-    return "".join(parts) + "".join(map(_define_lookup, lookups))
+    if read and not has_reader:
+        parts.append(define_reader(normalizes=any(lookup.normalizes for lookup in read)))
+    return "".join((*parts, *map(_define_search, searches)))
 
 
-def _define_lookup(lookup: Lookup) -> str:
+def _define_hash(lookup: Lookup) -> str:
     column = lookup.field.column
-    assert isinstance(column, CategoricalColumn | HashedColumn)
+    assert isinstance(column, HashedColumn)
+    return (
+        f"{_open(lookup)}    category_text category;\n"
+        f"    if (!read_text(text, &category)) return {missing_code(column)};\n"
+        f"    normalize_text(&category);\n    return hash_text(&category, {column.buckets});\n}}\n"
+    )
+
+
+def _define_search(lookup: Lookup) -> str:
+    column = lookup.field.column
+    assert isinstance(column, CategoricalColumn)
     missing = missing_code(column)
-    head = f"\nint32_t {lookup.name}({lookup.argument})\n{{\n"
-    if isinstance(column, HashedColumn):
-        body = f"    return is_missing(text) ? {missing} : hash_text(text, {column.buckets});\n}}\n"
-        return head + body
     # a column without categories has no table, since C has no empty arrays
     table = lookup.texts or lookup.integers
     if not table:
-        return head + f"    return is_missing(text) ? {missing} : 0;\n}}\n"
+        return (
+            f"{_open(lookup)}    category_text category;\n"
+            f"    return read_text(text, &category) ? 0 : {missing};\n}}\n"
+        )
     ctype = unsigned_type(max(table.values()))
     codes = f"    static const {ctype} codes[] = {{{', '.join(map(str, table.values()))}}};\n"
     if lookup.integers:
         numbers = ", ".join(f"INT64_C({number})" for number in lookup.integers)
         return (
-            f"{head}    static const int64_t integers[] = {{{numbers}}};\n{codes}"
+            f"{_open(lookup)}    static const int64_t integers[] = {{{numbers}}};\n{codes}"
             f"    int32_t first = 0, end = {len(table)};\n"
             f"    if (number == INT64_MIN) return {missing};\n"
             "    while (first < end) {\n"
@@ -132,34 +150,17 @@ def _define_lookup(lookup: Lookup) -> str:
             "        if (number < integers[middle]) end = middle; else first = middle + 1;\n"
             "    }\n    return 0;\n}\n"
         )
-    texts = ",\n".join(f"        {to_literal(text)}" for text in lookup.texts)
+    texts = f"texts_{lookup.field.name}"
+    normalize = "    normalize_text(&category);\n" if lookup.normalizes else ""
     return (
-        f"{head}    static const char *const texts[] = {{\n{texts}\n    }};\n{codes}"
-        f"    int32_t position;\n    if (is_missing(text)) return {missing};\n"
-        f"    position = find_text(text, texts, {len(table)});\n"
+        f"\n{define_texts(texts, list(lookup.texts), storage='static ')}{_open(lookup)}{codes}"
+        "    category_text category;\n    int32_t position;\n"
+        f"    if (!read_text(text, &category)) return {missing};\n{normalize}"
+        f"    position = find_text(&category, {texts}, {len(table)});\n"
         "    return position < 0 ? 0 : (int32_t)codes[position];\n}\n"
     )
 
 
-def _define_texts(name: str, texts: Sequence[str]) -> str:
-    listed = ", ".join(map(to_literal, texts))
-    return f"\nstatic const char *const {name}[{len(texts)}] = {{{listed}}};\n"
-
-
-def list_category_codes(field: Field, prefix: str, names: Identifiers) -> str:
-    """Return an enum with a name for the code of each category of a column."""
-    column = field.column
-    if not isinstance(column, CategoricalColumn):
-        return ""
-    stem = f"{prefix}_{field.name}".upper()
-    lines = [f"    {names.add(f'{stem}_OTHER')} = 0"]
-    for code, category in enumerate(column.vocabulary, start=1):
-        part = to_identifier(category).upper() or str(code)
-        lines.append(f"    {names.add(f'{stem}_{part}', code)} = {code}")
-    lines.append(f"    {names.add(f'{stem}_MISSING')} = {missing_code(column)}")
-    comments = ["any other", *map(to_comment, column.vocabulary), "missing"]
-    listed = "\n".join(
-        f"{line}{',' if number < len(lines) else ''} /* {comment} */"
-        for number, (line, comment) in enumerate(zip(lines, comments, strict=True), start=1)
-    )
-    return f"enum {{ /* {to_comment(column.name)} */\n{listed}\n}};\n"
+def _open(lookup: Lookup) -> str:
+    """Return the head of the function."""
+    return f"\nint32_t {lookup.name}({lookup.argument})\n{{\n"

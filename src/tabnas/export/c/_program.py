@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
 
+from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.export._network import network_weights
 from tabnas.export.c._constants import Constant, count_bytes
@@ -17,8 +22,12 @@ from tabnas.space import Precision
 
 MAX_PARAMETERS = 2_000_000
 """Compilers take seconds, and hundreds of megabytes, for each million."""
-MAX_CODE_BYTES = {Precision.FLOAT32: (4_096, 64), Precision.INT8: (4_608, 192)}
+MAX_CODE_BYTES = {Precision.FLOAT32: (3_072, 72), Precision.INT8: (4_352, 176)}
 """What gcc -O2 on x86-64 makes of the functions of any model, and of the calls of a layer."""
+MAX_HASH_BYTES = 1_536
+"""What it makes of the functions that read and hash texts."""
+MAX_PADDING = 31
+"""Bytes before an array: those of 32 bytes and more begin at a multiple of 32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +40,21 @@ class Program:
     lookups: tuple[Lookup, ...]
     parts: tuple[InputPart, ...]
     network: Network
+
+    @cached_property
+    def model_id(self) -> str:
+        """A number of 32 bits in hexadecimal, from a digest of the encoder and the weights."""
+        model = self.model
+        facts: list[Any] = [
+            model.encoder.to_dict(),
+            model.target.to_dict(),
+            str(model.architecture),
+        ]
+        facts += [model.dimensions, model.knots, model.precision]
+        digest = sha256(json.dumps(facts, sort_keys=True).encode())
+        for name, array in sorted(model.weights.items()):
+            digest.update(name.encode() + array.tobytes())
+        return f"0x{digest.hexdigest()[:8]}u"
 
     @property
     def trained(self) -> list[Constant]:
@@ -52,9 +76,11 @@ class Program:
 
     @property
     def max_code_bytes(self) -> int:
-        """An upper bound on machine code without constants and texts."""
+        """An upper bound on machine code and alignment, without constants and texts."""
         functions, layer = MAX_CODE_BYTES[self.model.precision]
-        return functions + layer * self.model.architecture.depth
+        hashes = MAX_HASH_BYTES if any(lookup.is_hashed for lookup in self.lookups) else 0
+        arrays = len(self.trained) + sum(len(part.constants) for part in self.parts)
+        return functions + layer * self.model.architecture.depth + hashes + MAX_PADDING * arrays
 
     @property
     def ram_bytes(self) -> int:
@@ -62,8 +88,11 @@ class Program:
         return 4 * self.network.memory
 
 
-def make_program(model: Model, prefix: str) -> Program:
-    """Return a model as a C program; raise an error if a limit does not hold."""
+def make_program(model: Model, prefix: str, table: Table | None = None) -> Program:
+    """Return a model as a C program; raise an error if a limit does not hold.
+
+    A table tells which numbers are times and durations.
+    """
     model.check_limits()
     check_prefix(prefix)
     if model.costs["parameters"] > MAX_PARAMETERS:
@@ -71,7 +100,7 @@ def make_program(model: Model, prefix: str) -> Program:
             f"a C file can hold at most {MAX_PARAMETERS:,} parameters, but the model has "
             f"{model.costs['parameters']:,}; search within a smaller limit, or export to ONNX"
         )
-    fields = make_fields(model.encoder)
+    fields = make_fields(model.encoder, prefix, table)
     if model.precision == Precision.FLOAT16:
         raise TabNASError(
             "a C file must have float32 or int8 weights, but those of the model are float16; "

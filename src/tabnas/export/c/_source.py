@@ -5,9 +5,9 @@ from __future__ import annotations
 from tabnas.data import ClassTarget, NumberTarget
 from tabnas.export.c._constants import format_double
 from tabnas.export.c._header import predict_signature
-from tabnas.export.c._lookups import define_lookups
-from tabnas.export.c._names import to_literal
+from tabnas.export.c._lookups import define_hashes, define_searches
 from tabnas.export.c._program import Program
+from tabnas.export.c._texts import define_texts
 
 INCLUDE_CODE = """\
 #include "model.h"
@@ -15,12 +15,21 @@ INCLUDE_CODE = """\
 #include <float.h>
 #include <stddef.h>
 
+{id}
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error "missing values are NAN: compile without -ffast-math and -ffinite-math-only"
 #endif
 """
+ID_CODE = """\
+#if {macro} != {id}
+#error "model.h and this file are of different exports"
+#endif
+"""
 BINARY_CODE = """\
-    {
+    if (!isfinite(output[0])) {
+        probabilities[0] = probabilities[1] = NAN;
+        return -1;
+    } else {
         /* the logistic function, without overflow */
         const float share = expf(-fabsf(output[0])) / (1.0f + expf(-fabsf(output[0])));
         const int label = output[0] > 0.0f;
@@ -33,7 +42,14 @@ SOFTMAX_CODE = """\
     {
         float sum = 0.0f;
         int i, label = 0;
-        for (i = 1; i < {outputs}; i++) if (output[i] > output[label]) label = i;
+        for (i = 0; i < {outputs}; i++) {
+            if (!isfinite(output[i])) label = -1;
+            if (label >= 0 && output[i] > output[label]) label = i;
+        }
+        if (label < 0) {
+            for (i = 0; i < {outputs}; i++) probabilities[i] = NAN;
+            return label;
+        }
         for (i = 0; i < {outputs}; i++) {
             probabilities[i] = expf(output[i] - output[label]);
             sum += probabilities[i];
@@ -45,6 +61,7 @@ SOFTMAX_CODE = """\
 VALUE_CODE = """\
     {
         const double value = (double)output[0] * {scale} + {center};
+        if (!isfinite(output[0])) return NAN;
         return value > DBL_MAX ? DBL_MAX : value < -DBL_MAX ? -DBL_MAX : value;
     }
 """
@@ -55,11 +72,12 @@ def render_source(program: Program) -> str:
     constants = [constant for part in program.parts for constant in part.constants]
     code = "".join(part.code for part in program.parts) + program.network.code
     sections = [
-        INCLUDE_CODE,
+        INCLUDE_CODE.replace("{id}", render_id_check(program)),
         *(constant.render() for constant in [*constants, *program.trained]),
         code.replace("@", f"{program.prefix}_").lstrip("\n"),
         f"{predict_signature(program)}\n{_predict_body(program)}",
-        _define_lookups(program),
+        define_hashes(program.lookups),
+        _define_texts(program),
     ]
     return "\n".join(section for section in sections if section)
 
@@ -82,16 +100,19 @@ def _predict_body(program: Program) -> str:
     )
 
 
-def _define_lookups(program: Program) -> str:
-    """Return the texts, and what searches them."""
-    parts = []
+def _define_texts(program: Program) -> str:
+    """Return what a macro leaves out: the names of classes, and what searches categories."""
     target = program.model.target
+    searches = define_searches(program.lookups)
     if isinstance(target, ClassTarget):
-        labels = ",\n".join(f"    {to_literal(str(label))}" for label in target.classes)
-        name = f"{program.prefix}_labels[{len(target.classes)}]"
-        parts.append(f"const char *const {name} = {{\n{labels}\n}};\n")
-    if program.lookups:
-        parts.append(define_lookups(program.lookups))
-    if not parts:
+        labels = define_texts(f"{program.prefix}_labels", [str(label) for label in target.classes])
+        searches = labels + searches
+    if not searches:
         return ""
-    return f"#ifndef {program.prefix.upper()}_NO_LOOKUP\n{''.join(parts)}#endif\n"
+    return f"#ifndef {program.prefix.upper()}_NO_LOOKUP\n{searches}#endif\n"
+
+
+def render_id_check(program: Program) -> str:
+    """Return lines that do not compile with the header of another export."""
+    macro = f"{program.prefix.upper()}_MODEL_ID"
+    return ID_CODE.replace("{macro}", macro).replace("{id}", program.model_id)
