@@ -158,10 +158,10 @@ class TableEncoder:
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """The columns that `read_table` should read as text: 007 is not 7.
+        """The columns that `read_table` should read as text, not as numbers.
 
-        So categories do not depend on other rows of a file, and 1.234 is read by columns whose
-        training table had decimal commas.
+        Categories, since 007 would become 7 in a file whose other values are numbers, too; and
+        numbers with decimal commas in the training table, since 1.234 would become a fraction.
         """
         return tuple(
             column.name
@@ -179,8 +179,8 @@ class TableEncoder:
     def recode(self, categorical: Int32Array, max_categories: int) -> None:
         """Turn codes of this encoder into those that `with_max_categories` has, in place.
 
-        So encoded rows need not be read again. Rows of zeros are not written to, and a few rows are
-        processed at a time, since there may be as many as fit into memory.
+        Rows that are encoded already need not be read again. Only codes that change are written,
+        a few rows at a time, since all of them may fill the memory.
         """
         coded = [column for column in self.columns if column.categories]
         for begin in range(0, len(categorical), RECODE_ROWS):

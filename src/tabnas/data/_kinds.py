@@ -174,7 +174,7 @@ def _check_remarks(name: str, texts: Any, counts: IntArray, numeric: BoolArray, 
     text = texts[int((~numeric).argmax())]
     others = f", as are {odd - 1} others" if odd > 1 else ""
     raise RowError(
-        f"the column {name!r} must hold numbers only or be declared categorical, but",
+        f"the column {name!r} must hold numbers only, but",
         pc.index(rows, text).as_py(),
         f"is {text.as_py()!r}, which is not a number{others}; leave such values empty, or "
         "declare the column categorical",

@@ -145,8 +145,9 @@ class RunSettings:
         panel="Work",
         metavar="NAME",
         help="Models without a limit whose answers the networks learn from, besides the labels: "
-        "trees (boosted), network (a wide one), auto or none. auto takes both, without the trees "
-        "if they would take too long. The validation rows decide whether answers help.",
+        "trees (boosted), network (a wide one), auto, own or none. auto takes both, without the "
+        "trees if they would take too long; own takes the answers in --teacher-columns. The "
+        "validation rows decide whether answers help.",
         choices=lambda: get_args(TeacherKind),
     )
     teacher_columns: tuple[str, ...] = setting(
@@ -195,7 +196,8 @@ class RunSettings:
         panel="Work",
         help="Number of the best architectures to train stand-alone and to choose from, for each "
         "limit. If bytes are limited, one that fits as float32 is added.",
-        shown_default="3, and simpler ones on small tables; 2 in a trade-off",
+        shown_default="3, and simpler ones on small tables; 2 in a trade-off; one more with "
+        "numeric embeddings",
         minimum=1,
         maximum=10_000,
     )
@@ -203,7 +205,8 @@ class RunSettings:
         False,
         kind="flag",
         panel="Work",
-        help="After the test, train the final model again on all rows, including test rows.",
+        help="After the test, train the final model again on all rows, including validation and "
+        "test rows. The estimators, which hold out no test rows, do so by default.",
     )
     reference_models: bool = True
     """Whether boosted trees are trained for comparison."""
