@@ -105,7 +105,7 @@ def make_model(
         encoder=encoder,
         target=target,
         architecture=architecture,
-        dimensions=tuple(dimensions),
+        category_dimensions=tuple(dimensions),
         knots=knots,
         weights=rounded,
         precision=precision,

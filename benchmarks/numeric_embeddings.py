@@ -43,7 +43,7 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
         "architecture": str(finished.model.architecture),
         "parameters": finished.model.costs["parameters"],
         "knots": sum(map(len, run.data.spec.inputs.knots)),
-        "columns": len(run.data.spec.inputs.embedded),
+        "columns": len(run.data.spec.inputs.embedded_numeric),
         "candidates": [
             {
                 "architecture": str(candidate.architecture),

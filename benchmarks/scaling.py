@@ -78,7 +78,7 @@ def test_loss(folder: Path, name: str, scaling: str, seed: int) -> float:
     encoder, numeric, categorical = arrays(table, split.train, scaling)
     embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.categories]
     spec = NetworkSpec(
-        inputs=Inputs(numeric=numeric.shape[1], embeddings=embeddings),
+        inputs=Inputs(numeric=numeric.shape[1], category_embeddings=embeddings),
         loss=LOSSES[target.task],
         outputs=target.outputs,
     )

@@ -160,7 +160,7 @@ def main() -> None:
             table, limit = load(options.data, name)
             settings = RunSettings(limits={"parameters": limit}, seed=seed, reference_models=False)
             data = prepare_data(table, settings)
-            for dimension in DIMENSIONS if data.spec.inputs.embedded else (0,):
+            for dimension in DIMENSIONS if data.spec.inputs.embedded_numeric else (0,):
                 network = widest(data.spec, dimension, limit)
                 if network is None:
                     continue

@@ -55,7 +55,7 @@ def fit(
         encoder=encoder,
         target=target,
         architecture=architecture,
-        dimensions=dimensions,
+        category_dimensions=dimensions,
         knots=spec.inputs.knots,
         weights=net.weights(),
         limits=limits,

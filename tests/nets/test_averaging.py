@@ -26,7 +26,7 @@ CHILD = Architecture((12, 5), dimension=2)
 SPEC = NetworkSpec(
     inputs=Inputs(
         numeric=2,
-        embeddings=[Embedding(categories=5, dimension=3)],
+        category_embeddings=[Embedding(categories=5, dimension=3)],
         knots=[(-1.0, 0.0, 1.0), ()],
     ),
     loss="logistic",

@@ -155,7 +155,7 @@ def test_a_run_with_embeddings_alone(target: str) -> None:
     assert sum(array.size for array in model.weights.values()) <= limit
     plan = build_run_result(finished).plan
     assert plan.dimensions == (1, 2)
-    assert (plan.embedded_columns, plan.knots) == (len(inputs.embedded), knots)
+    assert (plan.embedded_columns, plan.knots) == (len(inputs.embedded_numeric), knots)
 
 
 def test_a_refit_learns_from_all_rows_and_keeps_the_scores() -> None:

@@ -366,7 +366,7 @@ def test_each_limit_has_the_embeddings_of_a_single_run(shop_outcomes) -> None:
     for limit, run in zip(SHOP_LIMITS, curve.runs, strict=True):
         alone = plan_run(make_shops(), replace(run.settings, limits={"parameters": limit}))
         assert run.data.encoder.categories == alone.data.encoder.categories
-        assert run.data.dimensions == alone.data.dimensions
+        assert run.data.category_dimensions == alone.data.category_dimensions
         assert run.data.digest() == alone.data.digest()
     assert [run.data.encoder.categories for run in curve.runs][-1] == (31,)
     assert [len(group) for group in curve.groups] == [1, 1, 1]

@@ -55,7 +55,7 @@ class Model:
     encoder: TableEncoder
     target: Target
     architecture: Architecture
-    dimensions: tuple[int, ...] = ()  # of the embedding of each categorical column
+    category_dimensions: tuple[int, ...] = ()  # of the embedding of each categorical column
     knots: tuple[tuple[float, ...], ...] = ()  # of each numeric feature, if numbers are embedded
     precision: Precision = Precision.FLOAT32  # that weights are stored in, and rounded to
     weights: Mapping[str, Float32Array]  # by name, as `SuperNet.standalone(...).weights()`
@@ -68,11 +68,11 @@ class Model:
                 f"got {type(self.target).__name__}"
             )
         set_field = object.__setattr__
-        set_field(self, "dimensions", tuple(map(int, self.dimensions)))
+        set_field(self, "category_dimensions", tuple(map(int, self.category_dimensions)))
         set_field(self, "precision", check_precision(self.precision))
         if not self.architecture.dimension:
             set_field(self, "knots", ())
-        spec = make_network_spec(self.encoder, self.target, self.dimensions, self.knots)
+        spec = make_network_spec(self.encoder, self.target, self.category_dimensions, self.knots)
         set_field(self, "knots", spec.inputs.knots)  # as float32
         # read-only, so that limits cannot change after the model was checked against them
         set_field(self, "limits", MappingProxyType(check_limits(self.limits)))
@@ -88,7 +88,7 @@ class Model:
     @cached_property
     def spec(self) -> NetworkSpec:
         """The inputs, outputs and loss of the network."""
-        return make_network_spec(self.encoder, self.target, self.dimensions, self.knots)
+        return make_network_spec(self.encoder, self.target, self.category_dimensions, self.knots)
 
     @property
     def costs(self) -> dict[str, float]:

@@ -26,7 +26,7 @@ def weight_shapes(spec: NetworkSpec, architecture: Architecture) -> Shapes:
     """
     shapes: Shapes = {
         f"embedding.{column}": (embedding.categories, embedding.dimension)
-        for column, embedding in enumerate(spec.inputs.embeddings)
+        for column, embedding in enumerate(spec.inputs.category_embeddings)
     }
     fan_in = spec.inputs.width
     if architecture.dimension:

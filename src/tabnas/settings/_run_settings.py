@@ -363,7 +363,7 @@ class RunSettings:
         return {f"the setting {name}": str(value) for name, value in self.to_dict().items()}
 
     @property
-    def dimensions(self) -> tuple[int, ...]:
+    def candidate_numeric_dimensions(self) -> tuple[int, ...]:
         """The candidate dimensions of numeric embeddings."""
         chosen = self.numeric_dimensions
         return DEFAULT_DIMENSIONS if chosen is None else tuple(sorted(set(chosen)))
@@ -371,7 +371,7 @@ class RunSettings:
     @property
     def embeds_numbers(self) -> bool:
         """Whether any candidate network has numeric embeddings."""
-        return any(self.dimensions)
+        return any(self.candidate_numeric_dimensions)
 
     @property
     def budget(self) -> Budget:

@@ -412,7 +412,7 @@ def test_embeddings_are_measured_with_files_of_the_table(table_file: str) -> Non
     limits = {"latency_us": 60, "batch_latency_us": 2_000}
     run = make_run(FakeMachine(), table_file, limits)
     inputs = run.data.spec.inputs
-    columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
+    columns, knots = len(inputs.embedded_numeric), sum(map(len, inputs.knots))
     assert columns > 1
     for name, cost in run.plan.latency.costs.items():
         terms = EMBEDDINGS[LATENCY_COSTS[name]]
@@ -517,7 +517,7 @@ def test_a_table_of_another_machine_predicts_embeddings(tmp_path: Path) -> None:
     path.write_text(make_latency_table().to_json())
     run = make_run(FakeMachine(), str(path), {"latency_us": 90})
     inputs = run.data.spec.inputs
-    columns = len(inputs.embedded)
+    columns = len(inputs.embedded_numeric)
     most = max(map(len, inputs.knots))  # to which the file fills up the knots of every column
     assert run.plan.latency.costs["latency_us"].embedding_us == {
         d: EMBEDDINGS[1].predict_us(columns, columns * most, d) for d in DIMENSIONS

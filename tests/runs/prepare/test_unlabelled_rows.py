@@ -33,7 +33,13 @@ def read_bits(data: PreparedData) -> tuple[object, ...]:
     """Return everything that rows without a target must not change."""
     parts = (data.train_and_validation, data.test)
     arrays = [array.tobytes() for part in parts for array in (*part.examples.arrays, part.y)]
-    return data.encoder.to_dict(), data.target.to_dict(), data.spec, data.dimensions, arrays
+    return (
+        data.encoder.to_dict(),
+        data.target.to_dict(),
+        data.spec,
+        data.category_dimensions,
+        arrays,
+    )
 
 
 @pytest.mark.parametrize("target", ["kind", "value"])

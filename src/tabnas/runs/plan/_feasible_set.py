@@ -27,7 +27,7 @@ def make_space(
         "inputs": inputs.width,
         "outputs": data.spec.outputs,
         "embedding_parameters": inputs.embedding_parameters,
-        "numeric_embeddings": inputs.numeric_embeddings(settings.dimensions),
+        "numeric_embeddings": inputs.numeric_embeddings(settings.candidate_numeric_dimensions),
     }
     layers: dict[str, Any] = {} if settings.layers is None else {"layers": settings.layers}
     if settings.widths is None:

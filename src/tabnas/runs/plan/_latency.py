@@ -207,7 +207,7 @@ def plan_latency(
     runtime = RUNTIMES[settings.runtime]
     measure = measure or partial(measure_models, runtime=runtime)
     precisions = runtime.precisions_to_measure(settings.precisions)
-    embeddings = data.spec.inputs.numeric_embeddings(settings.dimensions)
+    embeddings = data.spec.inputs.numeric_embeddings(settings.candidate_numeric_dimensions)
     dimensions = () if embeddings is None else tuple(filter(None, embeddings.dimensions))
     if resume:
         if saved is None:
@@ -320,7 +320,7 @@ def _predict_table(
 ) -> tuple[float, dict[int, float]]:
     """Predict the same for another machine, from the kinds of the columns and their knots."""
     inputs = data.spec.inputs
-    columns = len(inputs.embedded)
+    columns = len(inputs.embedded_numeric)
     # an ONNX file has as many knots for each column as the column with most of them; C has fewer
     knots = columns * max(map(len, inputs.knots), default=0)
     return (
@@ -335,10 +335,12 @@ def make_untrained_model(
     """Return a model of the run with random weights, which do not affect latency."""
     knots = data.spec.inputs.knots
     return untrained_model(
-        architecture, data.encoder, data.target, data.dimensions, knots, precision
+        architecture, data.encoder, data.target, data.category_dimensions, knots, precision
     )
 
 
 def _shape(architecture: Architecture, data: PreparedData) -> NetworkShape:
     inputs = data.spec.inputs
-    return NetworkShape(inputs.width, architecture, data.spec.outputs, columns=len(inputs.embedded))
+    return NetworkShape(
+        inputs.width, architecture, data.spec.outputs, columns=len(inputs.embedded_numeric)
+    )

@@ -187,7 +187,7 @@ def _network_seconds(data: PreparedData, rows: int) -> float:
     """Return about how long a fit of the network takes on one core."""
     spec = make_teacher_spec(data)
     architecture = network_architecture(spec)
-    inputs = spec.inputs.width + architecture.dimension * len(spec.inputs.embedded)
+    inputs = spec.inputs.width + architecture.dimension * len(spec.inputs.embedded_numeric)
     widths = [inputs, *architecture.widths, spec.outputs]
     weights = sum(a * b for a, b in pairwise(widths))
     settings = network_settings(rows, 0)
@@ -200,7 +200,9 @@ def make_teacher_spec(data: PreparedData) -> NetworkSpec:
     unlimited = data.unlimited
     assert unlimited is not None
     knots = () if unlimited.knot_rule is None else unlimited.knot_rule.choose(Budget())
-    return make_network_spec(unlimited.encoder, unlimited.target, unlimited.dimensions, knots)
+    return make_network_spec(
+        unlimited.encoder, unlimited.target, unlimited.category_dimensions, knots
+    )
 
 
 def _find_obstacle(data: PreparedData) -> str | None:

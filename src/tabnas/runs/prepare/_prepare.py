@@ -151,7 +151,7 @@ def prepare_table(
     prepared = PreparedData(
         encoder=encoder,
         target=fitted.target,
-        dimensions=fitted.dimensions,
+        category_dimensions=fitted.category_dimensions,
         train_and_validation=development,
         train_rows=len(split.train),
         test=test_rows if provided["test"] is None else provided["test"],
@@ -204,7 +204,7 @@ class _Fitted:
     rows: IntArray
     encoder: TableEncoder
     target: Target
-    dimensions: tuple[int, ...]
+    category_dimensions: tuple[int, ...]
     class_weight: FloatArray | None
 
     def encode(self, data: LabelledTable, rows: IntArray | None = None) -> EncodedRows:
@@ -213,7 +213,7 @@ class _Fitted:
             encoded = self.encoder.encode(data.features, rows=rows)
         taken = data if rows is None else data.take(rows)
         return make_encoded_rows(
-            make_network_spec(self.encoder, self.target, self.dimensions),
+            make_network_spec(self.encoder, self.target, self.category_dimensions),
             self.target,
             encoded,
             taken.y,

@@ -206,7 +206,7 @@ def prepare_store(
     prepared = StoredData(
         encoder=encoder,
         target=store.target,
-        dimensions=dimensions,
+        category_dimensions=dimensions,
         train_and_validation=concatenate(known, validation),
         train_rows=len(known),
         test=test if len(test) else None,
