@@ -95,7 +95,7 @@ def _load_store_rows(
     if unlimited.digest() != digest:
         return None
     categories = load_run_model(run).encoder.categories
-    for data in (unlimited.limit_embeddings(settings.budget) for settings in choices):
+    for data in (unlimited.limit_embeddings(settings.computed_budget) for settings in choices):
         if data.test is None:
             return CheckRows(rows=None, description="the run's store has no test rows")
         if data.encoder.categories == categories:

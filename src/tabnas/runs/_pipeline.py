@@ -30,7 +30,7 @@ from tabnas.runs._final_training import train_final_model
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
@@ -49,7 +49,7 @@ from tabnas.runs.plan._teacher_plan import check_own_teacher, name_own_teacher
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.search._search_step import SearchResult, search_step
+from tabnas.runs.search._find_candidates import SearchResult, find_candidates
 from tabnas.settings import RunSettings
 from tabnas.stores import Store
 from tabnas.teachers import EstimatorTeacher
@@ -134,13 +134,13 @@ class PlannedRun(RunContext):
             # search keeps Python's global lock for longer than they do
             search = pool.start(
                 "search",
-                partial(search_step, self, on_progress, checkpoint),
+                partial(find_candidates, self, on_progress, checkpoint),
                 in_background=pool.threads > 1,
             )
             if self.plan.latency is not None:
                 search.result()  # it measures networks, so nothing works beside it
             get_references = start_references(self, on_progress, checkpoint, pool)
-            answers, teachers = teacher_step(self, on_progress, checkpoint, pool)
+            answers, teachers = run_teacher(self, on_progress, checkpoint, pool)
             run = replace(self, answers=answers, teachers=teachers)
             finished = train_and_evaluate(
                 run, search.result(), on_progress, checkpoint, pool, get_references
@@ -153,8 +153,8 @@ class PlannedRun(RunContext):
         def ignore(progress: Progress) -> None: ...
 
         with checkpoint.handle_signals(), make_pool(self, checkpoint) as pool:
-            search = search_step(self, ignore, checkpoint)
-            answers, teachers = teacher_step(self, ignore, checkpoint, pool)
+            search = find_candidates(self, ignore, checkpoint)
+            answers, teachers = run_teacher(self, ignore, checkpoint, pool)
             run = replace(self, answers=answers, teachers=teachers)
             candidates = train_candidates(run, search.architectures, ignore, checkpoint, pool)
             order, _ = rank_candidates(run, candidates)

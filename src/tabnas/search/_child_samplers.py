@@ -14,7 +14,7 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import ConditionalPolicy, FeasibleSet
 from tabnas.policy import Policy
 from tabnas.registries import by_name
-from tabnas.space import ABSENT, Budget, relax
+from tabnas.space import ABSENT, Budget, scale_limits
 from tabnas.types import IntArray
 
 By = Literal["policy", "uniform", "depth"]
@@ -206,7 +206,7 @@ def _sample_mixture(
 
 
 def _relax(feasible: FeasibleSet, kappa: float) -> FeasibleSet:
-    return FeasibleSet(feasible.space, relax(feasible.budget, feasible.space, kappa))
+    return FeasibleSet(feasible.space, scale_limits(feasible.budget, feasible.space, kappa))
 
 
 CHILD_SAMPLERS: dict[str, Callable[..., ChildSampler]] = by_name(

@@ -289,7 +289,7 @@ class RunSettings:
         for name in self.limits:
             if name not in known:
                 raise TabNASError(f"there is no cost {name!r}; {did_you_mean(str(name), known)}")
-        self.budget  # noqa: B018 - raises an error for impossible limits
+        self.computed_budget  # noqa: B018 - raises an error for impossible limits
         latencies = {n: upper for n, upper in self.limits.items() if n in LATENCY_COSTS}
         for name, upper in latencies.items():
             is_number = isinstance(upper, Real) and not isinstance(upper, bool)
@@ -374,12 +374,12 @@ class RunSettings:
         return any(self.candidate_numeric_dimensions)
 
     @property
-    def budget(self) -> Budget:
+    def computed_budget(self) -> Budget:
         """The limits on costs that are computed, without those on latency."""
         uppers = {n: upper for n, upper in self.limits.items() if n not in LATENCY_COSTS}
         return Budget(**uppers).at_precision(self.precisions[0])
 
-    def budget_with(self, latencies: Mapping[str, Cost]) -> Budget:
+    def full_budget(self, latencies: Mapping[str, Cost]) -> Budget:
         """Return all limits in their order, given the costs of the latencies."""
         known = COSTS | dict(latencies)
         budget = Budget(*(Limit(known[name], upper) for name, upper in self.limits.items()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tabnas.space._architecture import Architecture
 from tabnas.space._bottlenecks import BOTTLENECK_DEFINITION, bottleneck_ratio, find_bottlenecks
 from tabnas.space._budget import Budget, Limit
-from tabnas.space._default_space import default_space, relax, spanning_space
+from tabnas.space._default_space import default_space, scale_limits, spanning_space
 from tabnas.space._numeric_embeddings import DEFAULT_DIMENSIONS, NumericEmbeddings
 from tabnas.space._precision import Precision, check_precision
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
@@ -51,6 +51,6 @@ __all__ = [
     "compute_costs",
     "default_space",
     "find_bottlenecks",
-    "relax",
+    "scale_limits",
     "spanning_space",
 ]

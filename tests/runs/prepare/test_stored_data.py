@@ -268,7 +268,9 @@ def test_knots_of_a_store_are_those_of_the_table(store: Store) -> None:
     assert rule.rows == len(numeric) == store.rows["train"]
     knots = from_store.spec.inputs.knots
     assert any(knots)
-    assert knots == KnotRule.from_rows(numeric, None).choose(RunSettings(limits=LIMITS).budget)
+    assert knots == KnotRule.from_rows(numeric, None).choose(
+        RunSettings(limits=LIMITS).computed_budget
+    )
     assert prepare_store(store, numeric_dimensions=(0,)).spec.inputs.knots == ()
 
 

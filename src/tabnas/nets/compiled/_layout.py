@@ -36,7 +36,7 @@ from tabnas.nets.compiled._fields import (
     SIZE_TABLE,
     SIZE_TABLE_STEPS,
     SIZE_TABLE_STRIDE,
-    NetworkSpec,
+    KernelSpec,
 )
 from tabnas.nets.compiled._losses import LOGISTIC, SOFTMAX, SQUARED_ERROR
 from tabnas.nets.compiled._strides import (
@@ -55,7 +55,7 @@ VECTORS = {"bias": LAYER_BIAS, "scale": LAYER_SCALE, "shift": LAYER_SHIFT}
 class Layout(NamedTuple):
     """What the kernels know of the network, and the buffer sizes, which only Python needs."""
 
-    spec: NetworkSpec
+    spec: KernelSpec
     size: int  # numbers in the buffer of the dense layers
     step_counts: int
     table_size: int  # numbers in the buffer of the embeddings
@@ -95,7 +95,7 @@ def build_layout(shape: SuperNetShape) -> Layout:
     steps += len(shape.table_dimensions) * shape.knots
     knot_columns, knots = _lay_out_knots(shape)
     dimensions = np.array(shape.table_dimensions, np.int64)
-    spec = NetworkSpec(
+    spec = KernelSpec(
         sizes, np.array(layers), np.array(widths, np.int64), heads, embeddings, knot_columns,
         dimensions, knots,
     )  # fmt: skip

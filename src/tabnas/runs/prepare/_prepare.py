@@ -67,7 +67,7 @@ def prepare_data(
     unlimited = prepare_unlimited(
         data, settings, validation=validation, test=test, process_group=process_group
     )
-    return unlimited.limit_embeddings(settings.budget)
+    return unlimited.limit_embeddings(settings.computed_budget)
 
 
 def prepare_unlimited(

@@ -1,4 +1,4 @@
-"""The step of a run that trains the teacher and collects its answers."""
+"""Train the teacher of a run, and collect its answers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MAX_NAME = 80  # letters that result.json keeps of a teacher's name
 Float32Array = NDArray[np.float32]
 
 
-def teacher_step(
+def run_teacher(
     run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: JobPool
 ) -> tuple[Answers | None, tuple[TeacherModel, ...]]:
     """Train the teachers of the plan, out of fold, and return their answers and shares.
