@@ -56,10 +56,10 @@ class ColumnSchema:
 
 def infer_kind(name: str, column: pa.ChunkedArray) -> Kind:
     """Return the kind of a column, from its type and, for texts, its values."""
-    return _infer_schema(name, column).kind
+    return _infer_undeclared(name, column).kind
 
 
-def _infer_schema(
+def _infer_undeclared(
     name: str, column: pa.ChunkedArray, decimals: DecimalContext = DEFAULT_DECIMALS
 ) -> ColumnSchema:
     """Infer the kind of a column and, if it has numbers as texts, how they are written."""
@@ -86,7 +86,7 @@ def infer_schema(
 ) -> ColumnSchema:
     """Infer the kind of a column, unless the user has declared it, and its number format."""
     if declared is None:
-        return _infer_schema(name, column, decimals)
+        return _infer_undeclared(name, column, decimals)
     if declared is not Kind.NUMERIC:
         return ColumnSchema(declared)
     if not is_text(column):

@@ -22,7 +22,7 @@ from tabnas.latency._table import CallTable, LatencyTable
 from tabnas.latency._terms import NetworkShape, fit_terms
 from tabnas.latency.runtimes import Runtime, SurveySize
 from tabnas.model import Model
-from tabnas.space import LATENCY_COSTS, Architecture, Precision
+from tabnas.space import LATENCY_ROWS, Architecture, Precision
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
@@ -86,7 +86,7 @@ def measure_machine(
     """Measure this machine; it takes about `seconds`, and more to prepare: in C, to compile."""
     machine = Machine.here(runtime)
     probes = Probes.random(runtime.survey)
-    row_counts = sorted(LATENCY_COSTS.values())
+    row_counts = sorted(LATENCY_ROWS.values())
     measured_rows = row_counts[:1] if runtime.loops_over_rows else row_counts
     kinds = [(rows, precision) for rows in measured_rows for precision in runtime.precisions]
     makers = [

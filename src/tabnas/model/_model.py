@@ -24,7 +24,7 @@ from tabnas.data import (
 )
 from tabnas.data.lowlevel import RowError, rename_rows
 from tabnas.errors import InfeasibleError, TabNASError
-from tabnas.model._limits import check_limits, compute_network_costs
+from tabnas.model._limits import compute_network_costs, normalize_limits
 from tabnas.model._network_spec import Float32Array, make_examples, make_network_spec
 from tabnas.model._rounding import round_weights
 from tabnas.model._weights import check_weights, weight_shapes
@@ -75,7 +75,7 @@ class Model:
         spec = make_network_spec(self.encoder, self.target, self.category_dimensions, self.knots)
         set_field(self, "knots", spec.inputs.knots)  # as float32
         # read-only, so that limits cannot change after the model was checked against them
-        set_field(self, "limits", MappingProxyType(check_limits(self.limits)))
+        set_field(self, "limits", MappingProxyType(normalize_limits(self.limits)))
         self.check_limits()
         shapes = weight_shapes(spec, self.architecture)
         weights = round_weights(check_weights(self.weights, shapes), self.precision)

@@ -246,13 +246,18 @@ def plan_own_teacher(plan: Plan, teacher: EstimatorTeacher, data: PreparedData) 
 
 
 def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
-    """Return the metric that candidates are chosen by; raise an error if the rows lack it."""
+    """Return the metric that candidates are chosen by; raise an error if it has no value."""
     task = data.target.task
     metric = get_metric(settings.metric, task) if settings.metric else default_metric(task)
-    rows = data.train_and_validation if data.folds else data.validation
-    guess = trivial_prediction(data.target, rows.y, rows.weight, len(rows))
-    primary_loss(metric, data.target, rows.y, guess, rows.weight)
+    _check_metric(metric, data)
     return metric
+
+
+def _check_metric(metric: Metric, data: PreparedData) -> None:
+    """Raise an error if the metric has no value on the rows that candidates are chosen by."""
+    rows = data.train_and_validation if data.folds else data.validation
+    any_prediction = trivial_prediction(data.target, rows.y, rows.weight, len(rows))
+    primary_loss(metric, data.target, rows.y, any_prediction, rows.weight)
 
 
 def start_references(

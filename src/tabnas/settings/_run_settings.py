@@ -16,7 +16,7 @@ from tabnas.shares import Shares
 from tabnas.space import (
     COSTS,
     DEFAULT_DIMENSIONS,
-    LATENCY_COSTS,
+    LATENCY_ROWS,
     Budget,
     Bytes,
     Cost,
@@ -278,11 +278,11 @@ class RunSettings:
         check_type("shares", self.shares, Shares, "shares of the rows")
         check_type("reference_models", self.reference_models, bool, "true or false")
         self._check_limits()
-        self._check_order()
+        self._check_split()
         self._check_teacher_columns()
 
     def _check_limits(self) -> None:
-        known = (*COSTS, *LATENCY_COSTS)
+        known = (*COSTS, *LATENCY_ROWS)
         if not self.limits:
             names = ", ".join(f"max_{name}" for name in known)
             raise TabNASError(f"a run must have at least one limit, got none: {names}")
@@ -290,7 +290,7 @@ class RunSettings:
             if name not in known:
                 raise TabNASError(f"there is no cost {name!r}; {did_you_mean(str(name), known)}")
         self.computed_budget  # noqa: B018 - raises an error for impossible limits
-        latencies = {n: upper for n, upper in self.limits.items() if n in LATENCY_COSTS}
+        latencies = {n: upper for n, upper in self.limits.items() if n in LATENCY_ROWS}
         for name, upper in latencies.items():
             is_number = isinstance(upper, Real) and not isinstance(upper, bool)
             if not is_number or not 0 < upper < inf:
@@ -300,12 +300,12 @@ class RunSettings:
         if self.latency_table is not None and not latencies:
             raise TabNASError(
                 "a latency table needs a limit on latency, got none; set "
-                + " or ".join(f"max_{name}" for name in LATENCY_COSTS)
+                + " or ".join(f"max_{name}" for name in LATENCY_ROWS)
             )
         if self.runtime == "c" and not latencies:
             raise TabNASError(
                 "the runtime c needs a limit on latency, got none; set "
-                + " or ".join(f"max_{name}" for name in LATENCY_COSTS)
+                + " or ".join(f"max_{name}" for name in LATENCY_ROWS)
             )
         if self.runtime == "c" and self.precision == "float16":
             raise TabNASError(
@@ -313,7 +313,7 @@ class RunSettings:
                 "cannot hold; choose one of these, or the runtime onnxruntime"
             )
 
-    def _check_order(self) -> None:
+    def _check_split(self) -> None:
         if self.split not in get_args(SplitKind):
             hint = did_you_mean(str(self.split), get_args(SplitKind))
             raise TabNASError(f"there is no split {self.split!r}; {hint}")
@@ -376,7 +376,7 @@ class RunSettings:
     @property
     def computed_budget(self) -> Budget:
         """The limits on costs that are computed, without those on latency."""
-        uppers = {n: upper for n, upper in self.limits.items() if n not in LATENCY_COSTS}
+        uppers = {n: upper for n, upper in self.limits.items() if n not in LATENCY_ROWS}
         return Budget(**uppers).at_precision(self.precisions[0])
 
     def full_budget(self, latencies: Mapping[str, Cost]) -> Budget:

@@ -11,7 +11,7 @@ from tabnas.space._precision import Precision, check_precision
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
 from tabnas.space.costs import (
     COSTS,
-    LATENCY_COSTS,
+    LATENCY_ROWS,
     Bytes,
     CallableCost,
     ChainCost,
@@ -29,7 +29,7 @@ __all__ = [
     "BOTTLENECK_DEFINITION",
     "COSTS",
     "DEFAULT_DIMENSIONS",
-    "LATENCY_COSTS",
+    "LATENCY_ROWS",
     "PAPER_WIDTHS",
     "Architecture",
     "Budget",

@@ -29,7 +29,7 @@ from tabnas.stores._fit import fit_encoder
 from tabnas.stores._head import read_head
 from tabnas.stores._layout import find_layout
 from tabnas.stores._pieces import TEMPORARY_NAME, piece_name, read_piece, write_piece
-from tabnas.stores._plan import PLAN, Plan, check_plan
+from tabnas.stores._plan import PLAN, Plan, write_or_check_plan
 from tabnas.stores._progress import Meter, ProgressCallback
 from tabnas.stores._settings import StoreSettings
 from tabnas.stores._sources import find_sources
@@ -103,7 +103,7 @@ def encode_store(
         )
         del head
         plan = _make_plan(context)
-        check_plan(folder, plan)
+        write_or_check_plan(folder, plan)
         if not is_complete(folder):
             _encode(context, plan, folder, on_progress)
         return open_store(folder)

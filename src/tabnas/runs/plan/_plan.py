@@ -129,7 +129,7 @@ class Plan(TrainingPlan):
 
     @property
     def saved_plan(self) -> dict[str, Any]:
-        """The numbers that a resumed run must reuse, fit for TOML: a `SavedPlan`."""
+        """The numbers that a resumed run must reuse, for TOML; `SavedPlan` decodes them."""
         numbers: dict[str, Any] = {
             "search_epochs": self.search.epochs,
             "epochs": self.training.epochs,

@@ -40,7 +40,7 @@ from tabnas.runs.prepare._stored_data import prepare_store
 from tabnas.runs.prepare._table_subset import TableSubset, make_tree_data, note_leaks
 from tabnas.runs.prepare._unlabelled_rows import encode_unlabelled
 from tabnas.settings import RunSettings
-from tabnas.space import LATENCY_COSTS, Budget
+from tabnas.space import LATENCY_ROWS, Budget
 from tabnas.stores import Store
 from tabnas.types import FloatArray, IntArray
 
@@ -48,7 +48,7 @@ MIN_ROWS = 10
 """Fewer rows are not enough for training, validation and test."""
 FOLDS = 5
 MAX_UNSCALED_VALUE = 1e15
-SAMPLE_ROWS = max(LATENCY_COSTS.values())
+SAMPLE_ROWS = max(LATENCY_ROWS.values())
 
 
 def prepare_data(
@@ -160,7 +160,7 @@ def prepare_table(
         times=times,
         unlabelled=unlabelled.encoded,
         latency_rows=_sample(data.features, encoder, fitted.rows)
-        if settings.limits.keys() & LATENCY_COSTS
+        if settings.limits.keys() & LATENCY_ROWS
         else None,
         knot_rule=KnotRule.from_rows(
             development.encoded.numeric[: len(split.train)],
