@@ -51,7 +51,9 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
                 "loss": candidate.loss,
                 "one_shot": one_shot,
             }
-            for candidate, one_shot in zip(finished.candidates, finished.one_shot, strict=True)
+            for candidate, one_shot in zip(
+                finished.candidates, finished.one_shot_losses, strict=True
+            )
         ],
         "timings": finished.phase_seconds,
         "seconds": perf_counter() - began,

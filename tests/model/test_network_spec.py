@@ -27,7 +27,7 @@ def test_the_target_decides_the_loss(name, loss, outputs, request):
 def test_categorical_columns_become_embeddings(mixed: Fitted):
     spec = mixed.model.spec
     assert [e.categories for e in spec.inputs.category_embeddings] == list(
-        mixed.model.encoder.categories
+        mixed.model.encoder.n_categories
     )
     assert [e.dimension for e in spec.inputs.category_embeddings] == [3, 3]
     with pytest.raises(TabNASError, match="each of the 2 categorical columns, got 1"):

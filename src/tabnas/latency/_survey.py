@@ -221,7 +221,7 @@ def random_table(number: int, max_width: int) -> Probe:
     encoder = TableEncoder.fit(table)
     labels = rng.choice([f"class {k}" for k in range(int(rng.integers(2, 6)))], size=EXAMPLES)
     target = fit_target("label", Table.from_data({"label": labels}).column("label"))
-    dimensions = [min(8, categories) for categories in encoder.categories]
+    dimensions = [min(8, categories) for categories in encoder.n_categories]
     architecture = _random_architecture(rng, 2, max_width)
     model = untrained_model(architecture, encoder, target, dimensions)
     shape = NetworkShape(model.spec.inputs.width, architecture, model.spec.outputs)

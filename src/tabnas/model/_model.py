@@ -181,7 +181,7 @@ class Model:
         The function takes the number of a chunk's first row, and the chunk: the columns that the
         model needs, and the columns `extra`.
         """
-        if table.named and self.encoder.named:
+        if table.has_names and self.encoder.has_names:
             # a missing column raises an error with the nearest name
             self.encoder.match_columns(table)
             names = {column.name for column in self.encoder.columns}

@@ -40,14 +40,14 @@ def make_network_spec(
     >>> spec.inputs.width, spec.inputs.embedding_parameters, str(spec.loss)
     (5, 12, 'squared_error')
     """
-    if len(category_dimensions) != len(encoder.categories):
+    if len(category_dimensions) != len(encoder.n_categories):
         raise TabNASError(
-            f"there must be one embedding dimension for each of the {len(encoder.categories)} "
+            f"there must be one embedding dimension for each of the {len(encoder.n_categories)} "
             f"categorical columns, got {len(category_dimensions)}"
         )
     embeddings = [
         Embedding(categories=categories, dimension=check_int("a dimension", dimension, minimum=1))
-        for categories, dimension in zip(encoder.categories, category_dimensions, strict=True)
+        for categories, dimension in zip(encoder.n_categories, category_dimensions, strict=True)
     ]
     inputs = Inputs(numeric=len(encoder.features), category_embeddings=embeddings, knots=knots)
     return NetworkSpec(inputs=inputs, loss=LOSSES[target.task], outputs=target.outputs)

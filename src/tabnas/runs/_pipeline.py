@@ -65,7 +65,7 @@ class FinishedRun:
     plan: Plan
     metric: Metric
     candidates: tuple[Candidate, ...]  # best first
-    one_shot: tuple[float, ...]  # the loss of each candidate with the SuperNet's weights
+    one_shot_losses: tuple[float, ...]  # of each candidate, with the SuperNet's weights
     limit_effects: tuple[LimitEffect, ...]
     scores: dict[str, Scores]  # on the test rows: of the network and the reference models
     teacher: TeacherSummary | None  # None if there was none
@@ -299,10 +299,10 @@ def train_and_evaluate(
     """
     data = run.data
     candidates = train_candidates(run, search.architectures, on_progress, checkpoint, pool)
-    one_shot_losses = dict(zip(search.architectures, search.one_shot, strict=True))
-    one_shot = [one_shot_losses[candidate.architecture] for candidate in candidates]
+    losses = dict(zip(search.architectures, search.one_shot, strict=True))
+    one_shot_losses = [losses[candidate.architecture] for candidate in candidates]
     candidates += [candidate for candidate, _ in earlier]
-    one_shot += [loss for _, loss in earlier]
+    one_shot_losses += [loss for _, loss in earlier]
     order, notes = rank_candidates(run, candidates)
     ranked = [candidates[k] for k in order]
     final = train_final_model(run, ranked, on_progress, checkpoint, pool)
@@ -335,7 +335,7 @@ def train_and_evaluate(
         plan=run.plan,
         metric=run.metric,
         candidates=tuple(candidates[k] for k in order),
-        one_shot=tuple(one_shot[k] for k in order),
+        one_shot_losses=tuple(one_shot_losses[k] for k in order),
         limit_effects=search.effects,
         scores=scores | references.scores | teacher_scores,
         teacher=teacher,

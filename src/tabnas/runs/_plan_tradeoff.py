@@ -104,7 +104,7 @@ def _group_by_embeddings(
         encoder, dimensions = fit_embeddings(unlimited.encoder, settings.computed_budget)
         rule = unlimited.knot_rule
         knots = () if rule is None else rule.choose(settings.computed_budget)
-        embeddings = (encoder.categories, dimensions, knots)
+        embeddings = (encoder.n_categories, dimensions, knots)
         if embeddings not in groups:
             groups[embeddings] = (unlimited.limit_embeddings(settings.computed_budget), [])
         groups[embeddings][1].append(settings)

@@ -194,7 +194,7 @@ def _carry_over(finished: FinishedRun) -> list[tuple[Candidate, float]]:
     best = finished.chosen
     return [
         (candidate, one_shot)
-        for candidate, one_shot in zip(finished.candidates, finished.one_shot, strict=True)
+        for candidate, one_shot in zip(finished.candidates, finished.one_shot_losses, strict=True)
         if candidate is best or candidate.loss < best.loss
     ]
 

@@ -57,7 +57,7 @@ def fit_encoder(
             "give columns that tell rows apart"
         )
     names = layout.names
-    encoder = TableEncoder(tuple(columns), tuple(constant), layout.ignored, names, named=True)
+    encoder = TableEncoder(tuple(columns), tuple(constant), layout.ignored, names, has_names=True)
     return encoder, summary.target.fit(layout.target, layout.number_formats[layout.target])
 
 

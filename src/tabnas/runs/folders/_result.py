@@ -60,7 +60,9 @@ def build_run_result(finished: FinishedRun) -> RunResult:
                 temperature=candidate.temperature,
                 one_shot_loss=one_shot if isfinite(one_shot) else None,
             )
-            for candidate, one_shot in zip(finished.candidates, finished.one_shot, strict=True)
+            for candidate, one_shot in zip(
+                finished.candidates, finished.one_shot_losses, strict=True
+            )
         ),
         chosen_by=chosen_by(plan),
         trained_on_all_rows=finished.trained_on_all_rows,

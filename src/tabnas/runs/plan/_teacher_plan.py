@@ -178,7 +178,7 @@ def count_fits(folds: int, *, nested: bool) -> int:
 def _trees_seconds(data: PreparedData, rows: int) -> float:
     """Return about how long a fit of the trees takes on one core."""
     outputs = data.spec.outputs
-    cells = min(rows, MAX_TREE_ROWS) * (len(data.encoder.features) + len(data.encoder.categories))
+    cells = min(rows, MAX_TREE_ROWS) * (len(data.encoder.features) + len(data.encoder.n_categories))
     trees = outputs * min(ITERATIONS, max_iterations(outputs))
     return trees * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
 

@@ -341,7 +341,7 @@ def _dropped_columns(settings: RunSettings) -> tuple[str, ...]:
 
 def _sample(features: Table, encoder: TableEncoder, rows: IntArray) -> Table:
     """Return a copy of the first of these rows, so that the table can be freed."""
-    if features.named:
+    if features.has_names:
         features = features.select([column.name for column in encoder.columns])
     taken = features.take(rows[:SAMPLE_ROWS])
-    return Table(taken.arrow.combine_chunks(), named=features.named)
+    return Table(taken.arrow.combine_chunks(), has_names=features.has_names)

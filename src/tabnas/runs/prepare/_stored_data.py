@@ -171,7 +171,7 @@ def prepare_store(
     encoder, dimensions = fit_embeddings(store.encoder, Budget())
     spec = make_network_spec(encoder, store.target, dimensions)
     balance, total_weight = _weights(store, settings)
-    row_bytes = 4 * (len(encoder.features) + len(encoder.categories) + 1)
+    row_bytes = 4 * (len(encoder.features) + len(encoder.n_categories) + 1)
     stored = StoredRows(
         store,
         spec,
