@@ -171,14 +171,13 @@ def _condition_by_depth(allowed: FeasibleSet) -> list[ConditionalPolicy]:
     space = allowed.space
     if not allowed.is_exact:  # rejection sampling would hardly find a rare depth
         return [allowed.condition()]
-    first = len(space.layers) - space.depth  # the first hidden layer
     absent = np.zeros(space.mask.shape, bool)
-    for layer, candidates in enumerate(space.widths, start=first):
+    for layer, candidates in enumerate(space.widths, start=space.first_hidden):
         absent[layer, : len(candidates)] = np.array(candidates) == ABSENT
-    dimensions = range(len(space.layers[0])) if first else [None]
+    dimensions = range(len(space.layers[0])) if space.first_hidden else [None]
     parts = []
     for dimension, depth in product(dimensions, range(1, space.depth + 1)):
-        beyond = np.arange(len(space.layers))[:, None] >= first + depth
+        beyond = np.arange(len(space.layers))[:, None] >= space.first_hidden + depth
         wanted = space.mask & (absent == beyond)
         if dimension is not None:
             wanted[0] = np.arange(space.max_choices) == dimension

@@ -18,8 +18,7 @@ def list_wider_neighbours(
     """
     choices = space.choices(architecture)
     neighbours = []
-    first = len(space.layers) - space.depth  # the first hidden layer
-    for layer in range(first + min(architecture.depth + 1, space.depth)):
+    for layer in range(space.first_hidden + min(architecture.depth + 1, space.depth)):
         if choices[layer] + 1 == len(space.layers[layer]):
             continue
         up = (*choices[:layer], choices[layer] + 1, *choices[layer + 1 :])
