@@ -32,7 +32,8 @@ from tabnas.teachers import (
     blend,
     choose_shares,
     do_nothing,
-    join_answers,
+    join_out_of_fold,
+    join_without_fold,
     make_fits,
     mean_loss,
 )
@@ -256,7 +257,12 @@ def _combine(
     weight: FloatArray | None = rows.weight
 
     def blend_fits(fold: int | None) -> tuple[Float32Array, dict[str, float], dict[str, float]]:
-        joined = {name: join_answers(fits, parts, folds, fold) for name, parts in models.items()}
+        joined = {
+            name: join_out_of_fold(fits, parts, folds)
+            if fold is None
+            else join_without_fold(fits, parts, folds, fold)
+            for name, parts in models.items()
+        }
         seen = np.nonzero((folds[:n] != NO_FOLD) & (folds[:n] != fold))[0]
         known = {name: answers[seen] for name, answers in joined.items()}
         seen_weight = None if weight is None else weight[seen]
