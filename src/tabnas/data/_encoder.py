@@ -18,7 +18,7 @@ from tabnas.data._kinds import (
     looks_like_identifier,
 )
 from tabnas.data._table import Table
-from tabnas.data._values import is_text, rename_rows
+from tabnas.data._values import is_text, renumber_rows
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -109,7 +109,7 @@ class TableEncoder:
             raise TabNASError(f"learning takes at least two rows, got {n_rows}")
 
         def fit_column(name: str, column: Any) -> tuple[FittedColumn | None, list[str]]:
-            with rename_rows(rows):
+            with renumber_rows(rows):
                 schema = infer_schema(name, column, table.decimals_for(column), forced.get(name))
                 notes = list(schema.notes)
                 if name not in forced and looks_like_identifier(column, schema.kind):
@@ -207,7 +207,7 @@ class TableEncoder:
             column, (at_numeric, at_category) = by_name[name], ends[name]
             codes = categorical[:, at_category - 1] if column.n_categories else nothing
             here = numeric[:, at_numeric - len(column.features) : at_numeric]
-            with rename_rows(rows):
+            with renumber_rows(rows):
                 self.with_table_decimal(table, column, values).encode(values, here, codes)
 
         table.map_columns(encode_column, by_name, rows)

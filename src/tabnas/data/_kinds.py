@@ -24,8 +24,8 @@ from tabnas.data._values import (
     are_numbers,
     check_column_type,
     count_distinct,
-    is_datetime,
-    is_numeric,
+    is_datetime_type,
+    is_numeric_type,
     is_text,
     normalize_categories,
     to_plain_numbers,
@@ -74,9 +74,9 @@ def _infer_undeclared(
         counted = pc.value_counts(values.drop_null())
         counts = counted.field("counts").to_numpy()
         return infer_text_schema(name, counted.field("values"), counts, decimals, rows=values)
-    if is_datetime(column.type):
+    if is_datetime_type(column.type):
         return ColumnSchema(Kind.DATETIME)
-    if is_numeric(column.type):
+    if is_numeric_type(column.type):
         return ColumnSchema(Kind.NUMERIC, decimals.number_format(name))
     return ColumnSchema(Kind.BOOLEAN)
 

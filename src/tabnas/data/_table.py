@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tabnas.data import _conversion as conversion
 from tabnas.data._number_text import DEFAULT_DECIMALS, DecimalContext, DecimalMarkDetector
-from tabnas.data._values import check_column_type, is_numeric, is_text, to_texts
+from tabnas.data._values import check_column_type, is_numeric_type, is_text, to_texts
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.threads import claim_cores, release_cores, stream_in_threads
 from tabnas.types import IntArray
@@ -242,7 +242,7 @@ class Table:
         commas = self._is_separated and self.decimals.mark == ","
 
         def is_written(_: str, column: pa.ChunkedArray) -> bool:
-            return is_text(column) or (commas and is_numeric(column.type))
+            return is_text(column) or (commas and is_numeric_type(column.type))
 
         found = self.map_columns(is_written, self)
         return [name for name, is_one in zip(self, found, strict=True) if is_one]

@@ -22,7 +22,7 @@ from tabnas.data import (
     Target,
     UnseenCategories,
 )
-from tabnas.data.lowlevel import RowError, rename_rows
+from tabnas.data.lowlevel import RowError, renumber_rows
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model._limits import compute_network_costs, normalize_limits
 from tabnas.model._network_spec import Float32Array, make_examples, make_network_spec
@@ -162,7 +162,7 @@ class Model:
         counter = UnseenCategories(self.encoder) if unseen is None else unseen
 
         def predict(start: int, chunk: Table) -> Result:
-            with rename_rows(np.arange(start, start + len(chunk))):
+            with renumber_rows(np.arange(start, start + len(chunk))):
                 encoded = self.encoder.encode(chunk)
                 raw = self._forward(encoded)
             counter.add(encoded)

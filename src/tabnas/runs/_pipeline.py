@@ -42,9 +42,9 @@ from tabnas.runs.evaluation._scores import (
     score_test_rows,
 )
 from tabnas.runs.evaluation._teacher_scores import score_teacher
+from tabnas.runs.plan._broadcast_plan import broadcast_plan
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._plan import Plan, SavedPlan
-from tabnas.runs.plan._shared_plan import share_plan
 from tabnas.runs.plan._teacher_plan import check_own_teacher, name_own_teacher
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
@@ -216,7 +216,9 @@ def plan_run(
         )
 
     earlier = None if saved_plan is None else SavedPlan.decode(saved_plan)
-    plan = make(earlier) if process_group.size == 1 else share_plan(make, earlier, process_group)
+    plan = (
+        make(earlier) if process_group.size == 1 else broadcast_plan(make, earlier, process_group)
+    )
     run = PlannedRun(
         settings=settings,
         data=prepared,
