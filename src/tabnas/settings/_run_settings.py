@@ -182,11 +182,9 @@ class RunSettings:
         None,
         kind="seconds",
         panel="Work",
-        help="Approximate duration, like 300 or 5m. With more time, networks train longer and "
-        "more candidates are tried, at most one per 100 rows, unless --candidates is given. "
-        "With less, networks are smaller. "
-        "The teacher may take a third of it, and is left out otherwise, unless --teacher is given. "
-        "The comparison with boosted trees can take longer on large tables.",
+        help="Approximate duration, like 300 or 5m. More time means longer trainings and more "
+        "candidates, less time smaller networks, and no teacher if it would take more than a "
+        "third. The comparison with boosted trees can take longer.",
         shown_default="until the planned epochs are trained",
         commands=("search",),
     )
