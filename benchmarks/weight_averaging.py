@@ -22,7 +22,7 @@ from tables import TABLES
 
 from tabnas.data import load_dataset
 from tabnas.nets import Cosine, SuperNet, Trainer, TrainingResult, TrainingSettings
-from tabnas.nets._averaging import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH, WeightAverage
+from tabnas.nets._weight_average import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH, WeightAverage
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings
 from tabnas.runs.plan._default_plan import (

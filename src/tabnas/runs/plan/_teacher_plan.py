@@ -11,7 +11,7 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.model import MAX_TREE_ROWS, make_network_spec
 from tabnas.nets import NetworkSpec
-from tabnas.runs.plan._timing import TREE_CELL_SECONDS, TREE_SECONDS
+from tabnas.runs.plan._time_estimates import TREE_CELL_SECONDS, TREE_SECONDS
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings

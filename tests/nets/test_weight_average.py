@@ -19,7 +19,7 @@ from tabnas.nets import (
     Trainer,
     TrainingSettings,
 )
-from tabnas.nets._averaging import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH
+from tabnas.nets._weight_average import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH
 from tabnas.space import Architecture
 
 CHILD = Architecture((12, 5), dimension=2)
