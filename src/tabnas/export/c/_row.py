@@ -56,7 +56,7 @@ def _make_field(column: FittedColumn, name: str) -> Field:
         return Field(column, name, "double", "NAN", text)
     if isinstance(column, CategoricalColumn | HashedColumn):
         code = missing_code(column)
-        text = f"a code below {column.categories}, 0 for any other; missing: {code}"
+        text = f"a code below {column.n_categories}, 0 for any other; missing: {code}"
         return Field(column, name, "int32_t", str(code), text)
     raise TabNASError(
         "columns must be numeric, categorical, hashed, boolean or datetime to be written in C, "
@@ -66,7 +66,7 @@ def _make_field(column: FittedColumn, name: str) -> Field:
 
 def missing_code(column: CategoricalColumn | HashedColumn) -> int:
     """Return the code of a missing category: that of others if training had none."""
-    return column.categories - 1 if column.has_missing else 0
+    return column.n_categories - 1 if column.has_missing else 0
 
 
 def row_dtype(fields: Sequence[Field]) -> np.dtype[Any]:
