@@ -96,7 +96,7 @@ def make_model(
     target = ClassTarget(name="y", classes=("no", "yes"))
     summaries = summarize_values(encoder.encode(table).numeric)
     knots = tuple(choose_knots(s, 16) for s in summaries) if dimension else ()
-    dimensions = [4] * len(encoder.categories)
+    dimensions = [4] * len(encoder.n_categories)
     spec = make_network_spec(encoder, target, dimensions, knots)
     architecture = Architecture(widths, dimension)
     weights = SuperNet.standalone(architecture, spec, optimizer=SGD()).weights()
@@ -105,7 +105,7 @@ def make_model(
         encoder=encoder,
         target=target,
         architecture=architecture,
-        dimensions=tuple(dimensions),
+        category_dimensions=tuple(dimensions),
         knots=knots,
         weights=rounded,
         precision=precision,

@@ -94,26 +94,32 @@ def main() -> None:
         summaries = summarize_values(run.data.train_in_memory.examples.numeric)
         cases = []
         if name in WITH_NUMBERS:
-            cases += [("knots", 0, before.embeddings, before.knots, 0)]
+            cases += [("knots", 0, before.category_embeddings, before.knots, 0)]
             cases += [
-                ("knots", k, before.embeddings, [choose_knots(s, k) for s in summaries], DIMENSION)
+                (
+                    "knots",
+                    k,
+                    before.category_embeddings,
+                    [choose_knots(s, k) for s in summaries],
+                    DIMENSION,
+                )
                 for k in KNOTS
             ]
         if name in WITH_CATEGORIES:
-            dimension = DIMENSION if before.embedded else 0
+            dimension = DIMENSION if before.embedded_numeric else 0
             cases += [
                 (
                     "categories", cap,
                     [
                         Embedding(categories=c, dimension=min(cap, ceil(sqrt(c))))
-                        for c in (embedding.categories for embedding in before.embeddings)
+                        for c in (embedding.categories for embedding in before.category_embeddings)
                     ],
                     before.knots, dimension,
                 )
                 for cap in CAPS
             ]  # fmt: skip
         for part, value, embeddings, knots, dimension in cases:
-            inputs = Inputs(numeric=before.numeric, embeddings=embeddings, knots=knots)
+            inputs = Inputs(numeric=before.numeric, category_embeddings=embeddings, knots=knots)
             result = losses(run, inputs, dimension, limit, options.seeds)
             if result is not None:
                 rows.append({"part": part, "table": name, "limit": limit, "value": value, **result})

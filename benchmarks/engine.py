@@ -80,9 +80,11 @@ def reference_architectures(threads, with_compile):
             "ours, rows gathered": ours(net, shape.child, examples, shape.batch, shuffled=True),
             "pytorch eager": plain_torch(shape, examples),
             "pytorch eager, fused optimiser": plain_torch(shape, examples, fused=True),
-            "floor": make_floor(shape.sizes, shape.batch, inputs_too=bool(shape.inputs.embeddings)),
+            "floor": make_floor(
+                shape.sizes, shape.batch, inputs_too=bool(shape.inputs.category_embeddings)
+            ),
         }
-        if not shape.inputs.embeddings:
+        if not shape.inputs.category_embeddings:
             contestants["scikit-learn, no LayerNorm"] = scikit_learn(shape, examples)
         if with_compile:
             contestants["torch.compile"] = plain_torch(shape, examples, compiled=True)

@@ -24,7 +24,7 @@ def numeric_embeddings():
     rows = []
     for shape in NUMERIC_SHAPES:
         examples, child = shape.examples(), shape.child
-        added = child.dimension * len(shape.inputs.embedded)
+        added = child.dimension * len(shape.inputs.embedded_numeric)
         architectures = {
             "ours": child,
             "ours without": Architecture(child.widths),

@@ -44,7 +44,7 @@ class Shape:
 
     @property
     def sizes(self):
-        added = self.child.dimension * len(self.inputs.embedded)
+        added = self.child.dimension * len(self.inputs.embedded_numeric)
         return [self.inputs.width + added, *self.child.widths, self.outputs]
 
     def examples(self, batches=BATCHES):
@@ -53,7 +53,9 @@ class Shape:
         return Examples(
             self.spec,
             numeric=rng.normal(size=(rows, self.inputs.numeric)).astype(np.float32),
-            categorical=rng.integers(0, 3, (rows, len(self.inputs.embeddings)), dtype=np.int32),
+            categorical=rng.integers(
+                0, 3, (rows, len(self.inputs.category_embeddings)), dtype=np.int32
+            ),
             target=rng.integers(0, max(self.outputs, 2), rows),
         )
 
@@ -74,7 +76,8 @@ SHAPES = [
         batch=32, optimizer=SGD(momentum=0.9),
     ),
     Shape(
-        name="Connect-4", inputs=Inputs(embeddings=[Embedding(categories=3, dimension=2)] * 42),
+        name="Connect-4",
+        inputs=Inputs(category_embeddings=[Embedding(categories=3, dimension=2)] * 42),
         architecture="32-22-4-20", outputs=3, batch=32, optimizer=Adam(epsilon=0.001),
     ),
     Shape(

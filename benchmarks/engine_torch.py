@@ -40,10 +40,10 @@ class PlainNetwork(nn.Module):
         super().__init__()
         self.numbers = PiecewiseLinear(spec.inputs.knots, dimension) if dimension else None
         self.tables = nn.ModuleList(
-            nn.Embedding(e.categories, e.dimension) for e in spec.inputs.embeddings
+            nn.Embedding(e.categories, e.dimension) for e in spec.inputs.category_embeddings
         )
         layers = []
-        inputs = spec.inputs.width + dimension * len(spec.inputs.embedded)
+        inputs = spec.inputs.width + dimension * len(spec.inputs.embedded_numeric)
         for fan_in, fan_out in pairwise([inputs, *widths]):
             layers += [nn.Linear(fan_in, fan_out), nn.LayerNorm(fan_out), nn.ReLU()]
         self.body = nn.Sequential(*layers, nn.Linear(widths[-1], spec.outputs))
@@ -63,7 +63,7 @@ class PlainSuperNet(nn.Module):
     def __init__(self, spec, largest, widths):
         super().__init__()
         self.tables = nn.ModuleList(
-            nn.Embedding(e.categories, e.dimension) for e in spec.inputs.embeddings
+            nn.Embedding(e.categories, e.dimension) for e in spec.inputs.category_embeddings
         )
         self.dense = nn.ModuleList(
             nn.Linear(a, b) for a, b in pairwise([spec.inputs.width, *largest])

@@ -37,14 +37,14 @@ from tabnas.latency import (
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.runs.plan._latency import make_untrained_model
-from tabnas.space import LATENCY_COSTS, Architecture, Precision
+from tabnas.space import LATENCY_ROWS, Architecture, Precision
 from tabnas.streams import stream
 
 TABLES = {"adult": "income", "california_housing": "MedHouseVal"}
 SHIPPED = ("breast_cancer",)
 NETWORKS = 40  # of each kind
 MAX_ROWS = 20_000
-CALLS = {rows: name for name, rows in LATENCY_COSTS.items()}
+CALLS = {rows: name for name, rows in LATENCY_ROWS.items()}
 DIMENSIONS = (1, 2, 4, 8)  # of numeric embeddings
 ROOM_US = {"onnxruntime": (3, 5, 8, 15), "c": (0.1, 0.3, 1, 3)}
 """Of a limit on single rows, beyond the overhead of the table."""

@@ -43,7 +43,7 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
         "architecture": str(finished.model.architecture),
         "parameters": finished.model.costs["parameters"],
         "knots": sum(map(len, run.data.spec.inputs.knots)),
-        "columns": len(run.data.spec.inputs.embedded),
+        "columns": len(run.data.spec.inputs.embedded_numeric),
         "candidates": [
             {
                 "architecture": str(candidate.architecture),
@@ -51,7 +51,9 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
                 "loss": candidate.loss,
                 "one_shot": one_shot,
             }
-            for candidate, one_shot in zip(finished.candidates, finished.one_shot, strict=True)
+            for candidate, one_shot in zip(
+                finished.candidates, finished.one_shot_losses, strict=True
+            )
         ],
         "timings": finished.phase_seconds,
         "seconds": perf_counter() - began,

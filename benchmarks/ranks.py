@@ -43,7 +43,7 @@ class Shape:
     def examples(self) -> Examples:
         rng = np.random.default_rng(0)
         rows = BATCHES * self.batch
-        tables = self.spec.inputs.embeddings
+        tables = self.spec.inputs.category_embeddings
         categories = [rng.integers(0, table.categories, rows) for table in tables]
         return Examples(
             self.spec,
@@ -68,7 +68,7 @@ SHAPES = [
         name="Criteo, 13 numbers, 26 tables of 100,000 x 16",
         spec=NetworkSpec(
             inputs=Inputs(
-                numeric=13, embeddings=[Embedding(categories=100_000, dimension=16)] * 26
+                numeric=13, category_embeddings=[Embedding(categories=100_000, dimension=16)] * 26
             ),
             loss="logistic",
         ),

@@ -76,9 +76,9 @@ def test_loss(folder: Path, name: str, scaling: str, seed: int) -> float:
     table, target, y, rng = load(folder, name, seed)
     split = split_random(len(table), Shares(), rng)
     encoder, numeric, categorical = arrays(table, split.train, scaling)
-    embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.categories]
+    embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.n_categories]
     spec = NetworkSpec(
-        inputs=Inputs(numeric=numeric.shape[1], embeddings=embeddings),
+        inputs=Inputs(numeric=numeric.shape[1], category_embeddings=embeddings),
         loss=LOSSES[target.task],
         outputs=target.outputs,
     )

@@ -41,7 +41,7 @@ TABLES = {
 
 def encode_inputs(prepared, part, parameters: int) -> np.ndarray:
     """Return numbers and categories, one-hot if four hidden units fit into the limit."""
-    categories = prepared.encoder.categories
+    categories = prepared.encoder.n_categories
     numeric, codes = part.encoded.numeric, part.encoded.categorical
     width = numeric.shape[1] + sum(categories)
     if 4 * width > parameters:

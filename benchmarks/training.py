@@ -87,8 +87,8 @@ def load(folder: Path, name: str, seed: int):
     split = split_random(len(table), Shares(), rng)
     encoder = TableEncoder.fit(table.take(split.train))
     encoded = encoder.encode(table)
-    embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.categories]
-    inputs = Inputs(numeric=encoded.numeric.shape[1], embeddings=embeddings)
+    embeddings = [Embedding(categories=c, dimension=min(8, c)) for c in encoder.n_categories]
+    inputs = Inputs(numeric=encoded.numeric.shape[1], category_embeddings=embeddings)
     spec = NetworkSpec(inputs=inputs, loss=LOSSES[fitted.task], outputs=fitted.outputs)
 
     def part(rows):

@@ -27,13 +27,13 @@ from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs._job_pool import JobPool
-from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Trial
 from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import TEACHER_SHARES, run_training
 from tabnas.runs.evaluation._scores import load_network
 from tabnas.runs.evaluation._teacher_scores import _decode_answers
-from tabnas.runs.search._search_step import search_step
+from tabnas.runs.search._find_candidates import find_candidates
 
 ORDER = ("california_housing", "letter", "higgs", "adult", "sleep", "connect4")
 MAX_ROWS = 40_000
@@ -166,13 +166,13 @@ def prepare(folder, name: str, seed: int, labelled: float) -> Experiment:
         parts.append(unlimited.encoder.encode(table.features, rows=more))
         pools |= {f"{k}": slice(len(train), (1 + k) * len(train)) for k in RATIOS}
     unlimited = replace(unlimited, unlabelled=concatenate(parts))
-    run = replace(run, data=unlimited.limit_embeddings(settings.budget))
+    run = replace(run, data=unlimited.limit_embeddings(settings.computed_budget))
 
     def ignore(progress) -> None: ...
 
     checkpoint = RunCheckpoint()
-    architectures = search_step(run, ignore, checkpoint).architectures
-    answers, teachers = teacher_step(run, ignore, checkpoint, JobPool(checkpoint))
+    architectures = find_candidates(run, ignore, checkpoint).architectures
+    answers, teachers = run_teacher(run, ignore, checkpoint, JobPool(checkpoint))
     return Experiment(replace(run, answers=answers, teachers=teachers), architectures, pools)
 
 

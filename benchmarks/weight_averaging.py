@@ -22,7 +22,7 @@ from tables import TABLES
 
 from tabnas.data import load_dataset
 from tabnas.nets import Cosine, SuperNet, Trainer, TrainingResult, TrainingSettings
-from tabnas.nets._averaging import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH, WeightAverage
+from tabnas.nets._weight_average import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH, WeightAverage
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings
 from tabnas.runs.plan._default_plan import (
@@ -160,7 +160,7 @@ def main() -> None:
             table, limit = load(options.data, name)
             settings = RunSettings(limits={"parameters": limit}, seed=seed, reference_models=False)
             data = prepare_data(table, settings)
-            for dimension in DIMENSIONS if data.spec.inputs.embedded else (0,):
+            for dimension in DIMENSIONS if data.spec.inputs.embedded_numeric else (0,):
                 network = widest(data.spec, dimension, limit)
                 if network is None:
                     continue

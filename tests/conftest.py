@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 from tabnas.latency import _survey
-from tabnas.runs.plan import _default_plan, _teacher_plan, _timing
+from tabnas.runs.plan import _default_plan, _teacher_plan, _time_estimates
 from tabnas.threads import limit_threads
 
 # No deadline, since the first example may compile. Derandomised, so that examples stay the same.
@@ -18,7 +18,7 @@ settings.load_profile("tabnas")
 MODULES = {
     "MIN_STEPS": _default_plan,
     "EPOCHS": _default_plan,
-    "TIMING_SECONDS": _timing,
+    "TIMING_SECONDS": _time_estimates,
     "AUTO_TEACHERS": _teacher_plan,
 }
 USUAL = {name: getattr(module, name) for name, module in MODULES.items()}

@@ -18,14 +18,14 @@ from tabnas.formatting import (
 )
 from tabnas.formatting import METRICS as NAMED_METRICS
 from tabnas.model import METRICS
-from tabnas.space import COSTS, LATENCY_COSTS
+from tabnas.space import COSTS, LATENCY_ROWS
 
 
 def test_every_metric_and_cost_has_a_label() -> None:
     directions = {name: greater for name, (_, greater) in NAMED_METRICS.items()}
     assert directions == {name: metric.greater_is_better for name, metric in METRICS.items()}
     assert cost_label("flops") == "operations a row"
-    assert not any("_" in cost_label(name) for name in (*COSTS, *LATENCY_COSTS))
+    assert not any("_" in cost_label(name) for name in (*COSTS, *LATENCY_ROWS))
 
 
 @given(st.floats(-1e300, 1e300) | st.sampled_from([nan, inf, -inf]))

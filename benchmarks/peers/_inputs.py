@@ -33,16 +33,16 @@ def pool_categories(split: Split, max_categories: int | None) -> tuple[Rows, Row
     encoder = data.encoder
     parts = [rows.encoded for rows in (data.train, data.validation, data.test)]
     codes = [part.categorical.copy() for part in parts]
-    categories = tuple(encoder.categories)
+    categories = tuple(encoder.n_categories)
     if max_categories is not None and sum(categories) > max_categories:
         low, high = 1, max(categories)
         while low < high:
             middle = (low + high + 1) // 2
-            total = sum(encoder.with_max_categories(middle).categories)
+            total = sum(encoder.with_max_categories(middle).n_categories)
             low, high = (middle, high) if total <= max_categories else (low, middle - 1)
         for part in codes:
             encoder.recode(part, low)
-        categories = tuple(encoder.with_max_categories(low).categories)
+        categories = tuple(encoder.with_max_categories(low).n_categories)
     return tuple(
         Rows(part.numeric, coded, categories) for part, coded in zip(parts, codes, strict=True)
     )

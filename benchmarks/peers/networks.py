@@ -61,7 +61,7 @@ def fit(
 
 def _widest(split: Split, settings: RunSettings) -> Architecture | None:
     """Return the widest network of equal layers within the limit; None if there is none."""
-    spec = split.data.limit_embeddings(settings.budget).spec
+    spec = split.data.limit_embeddings(settings.computed_budget).spec
     embeddings = spec.inputs.numeric_embeddings((DIMENSION,))
     space = SearchSpace(
         [[0]], inputs=spec.inputs.width, outputs=spec.outputs,
@@ -73,6 +73,6 @@ def _widest(split: Split, settings: RunSettings) -> Architecture | None:
         return Architecture((width,) * LAYERS, dimension)
 
     width = 0
-    while settings.budget.admits(space, make(width + 1)):
+    while settings.computed_budget.admits(space, make(width + 1)):
         width += 1
     return make(width) if width else None

@@ -21,6 +21,6 @@ class Shares:
                 raise TabNASError(f"a share of the rows must be a number, got {share!r}")
         if not (self.validation > 0 and self.test >= 0 and self.validation + self.test < 1):
             raise TabNASError(
-                "the shares of validation and test must be positive and leave rows for training, "
-                f"got {self.validation} and {self.test}"
+                "the share of validation must be positive, that of test at least 0, and both must "
+                f"leave rows for training, got {self.validation} and {self.test}"
             )

@@ -78,7 +78,7 @@ def test_columns_equal_those_of_a_file_read_at_once(
     )
     for table in (at_once, by_column):
         assert [len(piece) for piece in table.iter_batches(900)] == [900] * 5 + [500]
-        selected = table.select(["late text", "a"]).rename(["t", "b"], named=True)
+        selected = table.select(["late text", "a"]).rename(["t", "b"], has_names=True)
         pieces = pa.concat_tables(piece.arrow for piece in selected.iter_batches(900))
         assert pieces.column_names == ["t", "b"]
         assert pieces["t"].to_pylist() == at_once.column("late text").to_pylist()
@@ -107,7 +107,7 @@ def test_lazy_tables_load_only_the_columns_used() -> None:
     selected = table.drop(["b"]).take(np.array([2, 0]))
     assert (selected.names, len(selected), loaded) == (["a", "c"], 2, [])
     assert selected.column("c").to_pylist() == [22, 20]
-    assert selected.rename(["x", "y"], named=True).column("x").to_pylist() == [2, 0]
+    assert selected.rename(["x", "y"], has_names=True).column("x").to_pylist() == [2, 0]
     assert loaded == [2, 0]
     assert table.arrow.to_pydict() == {"a": [0, 1, 2], "b": [10, 11, 12], "c": [20, 21, 22]}
 
@@ -115,7 +115,7 @@ def test_lazy_tables_load_only_the_columns_used() -> None:
 def test_an_array_is_not_copied() -> None:
     array = np.arange(12.0).reshape(4, 3)
     table = Table.from_data(array)
-    assert (table.names, table.named) == (["x0", "x1", "x2"], False)
+    assert (table.names, table.has_names) == (["x0", "x1", "x2"], False)
     array[0, 1] = 99  # still the caller's memory
     assert table.column("x1").to_pylist() == [99, 4, 7, 10]
 

@@ -117,7 +117,7 @@ def test_any_table_is_encoded_or_refused(values: list[list[object]], scaling: st
     assert encoded.numeric.shape == (8, len(encoder.features))
     assert np.isfinite(encoded.numeric).all()
     assert (encoded.categorical >= 0).all()
-    assert (encoded.categorical < np.array(encoder.categories, int)).all()
+    assert (encoded.categorical < np.array(encoder.n_categories, int)).all()
     assert TableEncoder.fit(table, scaling=scaling, min_count=1).to_dict() == encoder.to_dict()
     restored = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
     assert restored.to_dict() == encoder.to_dict()

@@ -1,4 +1,4 @@
-"""Messy values and odd files: their meaning, notes and errors; more are in tests/zoo.py."""
+"""Messy values and odd files: their meaning, notes and errors. See also tests/messy_tables.py."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_unseen_values_are_counted_if_there_are_enough_rows() -> None:
 
 def test_texts_among_numbers_are_counted_by_rows() -> None:
     few = [str(1 + i % 4) for i in range(499)] + ["foo"]
-    with pytest.raises(TabNASError, match=r"'x' must hold numbers only .* row 500 is 'foo'"):
+    with pytest.raises(TabNASError, match=r"'x' must hold numbers only, but row 500 is 'foo'"):
         infer_kind("x", make_column(few))
     encoder = TableEncoder.fit(Table.from_data({"x": few}), kinds={"x": "categorical"})
     assert "categorical: 4 categories, 1 rare one pooled" in encoder.describe()["x"]
@@ -264,14 +264,14 @@ def test_texts_among_numbers_of_a_store_are_counted_by_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first rows are all equal, and texts of later rows decide."""
-    from tabnas.stores import _head, encode_store
+    from tabnas.stores import _first_rows, encode_store
 
-    monkeypatch.setattr(_head, "HEAD_ROWS", 50)
-    monkeypatch.setattr(_head, "CHUNK_BYTES", 256)
+    monkeypatch.setattr(_first_rows, "MAX_FIRST_ROWS", 50)
+    monkeypatch.setattr(_first_rows, "CHUNK_BYTES", 256)
     texts = ["1"] * 500 + [str(i % 4) for i in range(400)] + ["foo"] * 30
     rows = "".join(f"{x},{i % 7},{i % 2}\n" for i, x in enumerate(texts))
     path = write_text(tmp_path / "a.csv", f"x,n,y\n{rows}")
-    with pytest.raises(TabNASError, match=r"'x' must hold numbers only .* a later row is 'foo'"):
+    with pytest.raises(TabNASError, match=r"'x' must hold numbers only, but a later row is 'foo'"):
         encode_store(path, tmp_path / "store", target="y")
 
 

@@ -40,7 +40,7 @@ def test_data_frames_and_arrays() -> None:
     assert Table.from_data(frame).arrow.to_pydict()["age"] == ROWS["age"]
     array = Table.from_data(np.arange(6.0).reshape(3, 2))
     assert array.names == ["x0", "x1"]
-    assert not array.named
+    assert not array.has_names
     mixed = Table.from_data(pd.DataFrame({"a": [1, "x", None]}))
     assert mixed.arrow.to_pydict() == {"a": ["1", "x", None]}
 

@@ -139,7 +139,7 @@ def test_no_test_part() -> None:
 
 
 def test_invalid_splits_are_refused() -> None:
-    with pytest.raises(TabNASError, match="must be positive and leave rows"):
+    with pytest.raises(TabNASError, match="must leave rows"):
         Shares(validation=0.5, test=0.5)
     with pytest.raises(TabNASError, match="at least 3 of them"):
         split_by_group(np.array([0, 0, 1]), Shares(), np.random.default_rng(0))

@@ -84,7 +84,7 @@ def test_a_damaged_encoder_is_refused_or_works(state: dict[str, object]) -> None
     except TabNASError:
         return
     assert np.isfinite(encoded.numeric).all()
-    assert (encoded.categorical < np.array(encoder.categories, int)).all()
+    assert (encoded.categorical < np.array(encoder.n_categories, int)).all()
     assert encoder.describe()
     again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
     assert again.to_dict() == encoder.to_dict()

@@ -120,7 +120,7 @@ def test_polars() -> None:
 def test_arrays() -> None:
     structured = np.array([(1, "u"), (2, "v")], dtype=[("a", int), ("b", "U1")])
     assert Table.from_data(structured).names == ["a", "b"]
-    assert Table.from_data(structured).named
+    assert Table.from_data(structured).has_names
     masked = np.ma.MaskedArray([[1.0, 2.0], [3.0, 4.0]], mask=[[True, False], [False, False]])
     assert Table.from_data(masked).arrow.to_pydict() == {"x0": [None, 3.0], "x1": [2.0, 4.0]}
     rows = Table.from_data([[1, "u", None], [2, "v", 2.5]])

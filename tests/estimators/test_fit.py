@@ -331,7 +331,7 @@ def test_weights_shift_the_predictions() -> None:
         ({"max_parameters": 2}, "parameters"),
         ({"metric": "rmse"}, "metric of a binary target"),
         ({"class_weight": "balance"}, "balanced"),
-        ({"validation_fraction": 1.5}, "shares"),
+        ({"validation_fraction": 1.5}, "the share of validation"),
         ({"candidates": 0}, "candidates must be"),
         ({"n_jobs": 0}, "n_jobs must be"),
         ({"random_state": -1}, "random_state must be"),

@@ -110,7 +110,7 @@ def models(draw: st.DrawFn) -> RandomModel:
         encoder,
         draw(targets()),
         draw(st.lists(st.integers(1, 9), max_size=3)),
-        dimensions=[draw(st.integers(1, 3)) for _ in encoder.categories],
+        dimensions=[draw(st.integers(1, 3)) for _ in encoder.n_categories],
         numeric_dimension=draw(st.sampled_from([0, 0, 1, 3])),
         knots=choose_all_knots(encoder, training_rows, draw(st.integers(3, 8))),
         seed=draw(st.integers(0, 100)),
@@ -138,7 +138,7 @@ def make_untrained_model(
     **limits: float,
 ) -> Model:
     """Make a model with random weights; numbers are embedded if there are knots and a dimension."""
-    dimensions = [2] * len(encoder.categories) if dimensions is None else dimensions
+    dimensions = [2] * len(encoder.n_categories) if dimensions is None else dimensions
     spec = make_network_spec(encoder, target, dimensions, knots if numeric_dimension else ())
     architecture = Architecture(tuple(widths), numeric_dimension if spec.inputs.knots else 0)
     rng = np.random.default_rng(seed)
@@ -152,7 +152,7 @@ def make_untrained_model(
         encoder=encoder,
         target=target,
         architecture=architecture,
-        dimensions=tuple(dimensions),
+        category_dimensions=tuple(dimensions),
         knots=spec.inputs.knots,
         weights=weights,
         limits=limits,

@@ -29,7 +29,9 @@ def specs(draw: st.DrawFn) -> NetworkSpec:
     knots = st.lists(st.integers(-30, 30), min_size=2, max_size=7, unique=True)
     ragged = [sorted(draw(st.just([]) | knots)) for _ in range(numeric)]
     inputs = Inputs(
-        numeric=numeric, embeddings=embeddings, knots=[[k / 10 for k in own] for own in ragged]
+        numeric=numeric,
+        category_embeddings=embeddings,
+        knots=[[k / 10 for k in own] for own in ragged],
     )
     return NetworkSpec(inputs=inputs, loss=loss, outputs=outputs)
 
@@ -37,13 +39,13 @@ def specs(draw: st.DrawFn) -> NetworkSpec:
 def make_rows(spec: NetworkSpec, rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     numeric = rng.normal(size=(rows, spec.inputs.numeric)).astype(np.float32)
-    codes = [rng.integers(e.categories, size=rows) for e in spec.inputs.embeddings]
+    codes = [rng.integers(e.categories, size=rows) for e in spec.inputs.category_embeddings]
     return numeric, np.array(codes, np.int64).reshape(-1, rows).T
 
 
 def make_inputs(spec: NetworkSpec, numeric: np.ndarray, codes: np.ndarray) -> dict[str, np.ndarray]:
     arrays = {"numeric": numeric} if spec.inputs.numeric else {}
-    return arrays | ({"codes": codes} if spec.inputs.embeddings else {})
+    return arrays | ({"codes": codes} if spec.inputs.category_embeddings else {})
 
 
 @settings(max_examples=50)
@@ -98,7 +100,9 @@ def test_a_large_mean_before_the_normalisation_loses_no_precision() -> None:
 def test_the_graph_has_few_nodes() -> None:
     """A layer has three nodes; embeddings of the same dimension share a lookup."""
     embeddings = [Embedding(categories=9, dimension=d) for d in (2, 3, 2, 2, 3)]
-    spec = NetworkSpec(inputs=Inputs(numeric=4, embeddings=embeddings), loss="softmax", outputs=3)
+    spec = NetworkSpec(
+        inputs=Inputs(numeric=4, category_embeddings=embeddings), loss="softmax", outputs=3
+    )
     architecture = Architecture((8, 4))
     net = SuperNet.standalone(architecture, spec, optimizer=SGD())
     nodes = [n.op_type for n in network_model(architecture, spec, net.weights()).graph.node]
@@ -113,7 +117,7 @@ def test_the_number_of_parameters_is_unchanged(dimension: int) -> None:
     spec = NetworkSpec(
         inputs=Inputs(
             numeric=2,
-            embeddings=[Embedding(categories=5, dimension=2)] * 2,
+            category_embeddings=[Embedding(categories=5, dimension=2)] * 2,
             knots=[(0, 1, 2, 3), (0, 2)],
         ),
         loss="logistic",

@@ -288,7 +288,7 @@ def test_another_label_of_the_same_probabilities_is_an_error() -> None:
         encoder=model.encoder,
         target=ClassTarget(name="y", classes=("c", "d")),
         architecture=model.architecture,
-        dimensions=model.dimensions,
+        category_dimensions=model.category_dimensions,
         weights=model.weights,
     )
     file = build_file(other, other.weights, weights_only=False)

@@ -20,7 +20,7 @@ from tabnas import (
 )
 from tabnas.feasible import log_probabilities
 from tabnas.policy import Policy, Rejection
-from tabnas.space import COSTS, CallableCost, ChainCost, NumericEmbeddings, relax
+from tabnas.space import COSTS, CallableCost, ChainCost, NumericEmbeddings, scale_limits
 from tests.feasible.test_exact import check_samples
 from tests.problems import BruteForce
 
@@ -280,5 +280,5 @@ def test_a_set_estimated_from_samples_keeps_the_limit() -> None:
 
 
 def test_relaxed_limits_leave_the_fixed_part() -> None:
-    (limit,) = relax(Budget(Limit(_Jump(), 0.5)), PLAIN, 2.0).limits
+    (limit,) = scale_limits(Budget(Limit(_Jump(), 0.5)), PLAIN, 2.0).limits
     assert limit.upper == pytest.approx(0.3 + 2 * 0.2)

@@ -20,11 +20,11 @@ TERMS = {
 }
 COLUMNS = ColumnTerms(
     answer_us=1.0,
-    quantities_us=10.0,
-    quantity_us=2.0,
-    category_us=3.0,
-    moments_us=20.0,
-    moment_us=4.0,
+    numeric_once_us=10.0,
+    numeric_each_us=2.0,
+    category_each_us=3.0,
+    datetime_once_us=20.0,
+    datetime_each_us=4.0,
 )
 
 
@@ -59,11 +59,11 @@ C_TERMS = {
 """For one row; 256 rows take 256 times as long."""
 C_COLUMNS = ColumnTerms(
     answer_us=0.02,
-    quantities_us=0.01,
-    quantity_us=0.006,
-    category_us=0.002,
-    moments_us=0.05,
-    moment_us=0.03,
+    numeric_once_us=0.01,
+    numeric_each_us=0.006,
+    category_each_us=0.002,
+    datetime_once_us=0.05,
+    datetime_each_us=0.03,
 )
 C_EMBEDDINGS = EmbeddingTerms(
     embeddings_us=0.01, column_us=0.002, knot_us=0.0001, input_us=0.0005, entry_us=0.0

@@ -24,7 +24,7 @@ def make_model(*widths: int, dimension: int = 0):
     target = fit_target("y", Table.from_data({"y": ["a", "b", "a", "c"]}).column("y"))
     knots = [(-1.0, 0.0, 1.0) for _ in encoder.features]
     architecture = Architecture(widths, dimension)
-    return untrained_model(architecture, encoder, target, [2] * len(encoder.categories), knots)
+    return untrained_model(architecture, encoder, target, [2] * len(encoder.n_categories), knots)
 
 
 EASY = LatencyTerms(call_us=1e9, layer_us=0, unit_us=0, output_us=0, weight_us=0)

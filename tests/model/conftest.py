@@ -44,7 +44,7 @@ def fit(
 ) -> Fitted:
     encoder = TableEncoder.fit(table, min_count=1)
     encoded, y = encoder.encode(table), target.encode(column)
-    dimensions = (3,) * len(encoder.categories)
+    dimensions = (3,) * len(encoder.n_categories)
     knots = [choose_knots(summary, 8) for summary in summarize_values(encoded.numeric)]
     spec = make_network_spec(encoder, target, dimensions, knots if dimension else ())
     architecture = Architecture(widths, dimension)
@@ -55,7 +55,7 @@ def fit(
         encoder=encoder,
         target=target,
         architecture=architecture,
-        dimensions=dimensions,
+        category_dimensions=dimensions,
         knots=spec.inputs.knots,
         weights=net.weights(),
         limits=limits,

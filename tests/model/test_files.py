@@ -49,7 +49,8 @@ def test_a_loaded_model_predicts_the_same_bits(fitted: Fitted, tmp_path: Path):
     np.testing.assert_array_equal(loaded.predict(fitted.table), answers)
     assert loaded.predict(fitted.table).dtype == answers.dtype
     for name in (
-        "architecture", "dimensions", "knots", "limits", "classes", "feature_names", "costs",
+        "architecture", "category_dimensions", "knots", "limits", "classes", "feature_names",
+        "costs",
     ):  # fmt: skip
         assert getattr(loaded, name) == getattr(fitted.model, name)
 

@@ -248,7 +248,7 @@ def test_embeddings_count_for_every_limit(embedded: Fitted):
     """One dimension more is `knots` parameters, and `columns` inputs of the first layer, more."""
     model = embedded.model
     inputs = model.spec.inputs
-    columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
+    columns, knots = len(inputs.embedded_numeric), sum(map(len, inputs.knots))
     assert 0 < columns < inputs.numeric
     plain = sum(array.size for name, array in model.weights.items() if name != "numeric_embedding")
     assert model.costs["parameters"] == plain + 3 * knots

@@ -26,8 +26,10 @@ def test_the_target_decides_the_loss(name, loss, outputs, request):
 
 def test_categorical_columns_become_embeddings(mixed: Fitted):
     spec = mixed.model.spec
-    assert [e.categories for e in spec.inputs.embeddings] == list(mixed.model.encoder.categories)
-    assert [e.dimension for e in spec.inputs.embeddings] == [3, 3]
+    assert [e.categories for e in spec.inputs.category_embeddings] == list(
+        mixed.model.encoder.n_categories
+    )
+    assert [e.dimension for e in spec.inputs.category_embeddings] == [3, 3]
     with pytest.raises(TabNASError, match="each of the 2 categorical columns, got 1"):
         make_network_spec(mixed.model.encoder, mixed.model.target, [3])
     with pytest.raises(TabNASError, match="a dimension must be an integer of at least 1"):

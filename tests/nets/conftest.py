@@ -33,7 +33,7 @@ def make_spec():
         tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
         inputs = Inputs(
             numeric=numeric,
-            embeddings=tables if embedded else [],
+            category_embeddings=tables if embedded else [],
             knots=KNOTS if knots is True else knots or (),
         )
         return NetworkSpec(inputs=inputs, loss=loss, outputs=outputs or OUTPUTS[loss])
@@ -47,8 +47,8 @@ def make_examples():
 
     def make(spec, rows, *, weighted=False, seed=0, soft=None):
         rng = np.random.default_rng(seed)
-        categorical = np.zeros((rows, len(spec.inputs.embeddings)), np.int32)
-        for column, embedding in enumerate(spec.inputs.embeddings):
+        categorical = np.zeros((rows, len(spec.inputs.category_embeddings)), np.int32)
+        for column, embedding in enumerate(spec.inputs.category_embeddings):
             categorical[:, column] = rng.integers(0, embedding.categories, rows)
         targets = {
             "logistic": lambda: rng.integers(0, 2, rows),

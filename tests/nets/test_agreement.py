@@ -51,11 +51,11 @@ class TorchNetwork(torch.nn.Module):
 
     def __init__(self, spec, architecture, weights):
         super().__init__()
-        added = architecture.dimension * len(spec.inputs.embedded)
+        added = architecture.dimension * len(spec.inputs.embedded_numeric)
         sizes = [spec.inputs.width + added, *architecture.widths]
         self.numbers = PiecewiseLinear(spec.inputs.knots, architecture.dimension)
         self.tables = torch.nn.ModuleList(
-            torch.nn.Embedding(e.categories, e.dimension) for e in spec.inputs.embeddings
+            torch.nn.Embedding(e.categories, e.dimension) for e in spec.inputs.category_embeddings
         )
         body = []
         for fan_in, fan_out in pairwise(sizes):

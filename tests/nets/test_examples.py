@@ -8,7 +8,7 @@ import pytest
 from tabnas.errors import TabNASError
 from tabnas.nets import Embedding, Examples, Inputs, NetworkSpec, TopClasses
 
-MIXED = Inputs(numeric=2, embeddings=[Embedding(categories=3, dimension=2)])
+MIXED = Inputs(numeric=2, category_embeddings=[Embedding(categories=3, dimension=2)])
 GOOD = {
     "numeric": [[0.0, 1.0], [2.0, 3.0]],
     "categorical": [[0], [2]],

@@ -21,7 +21,7 @@ from tabnas.nets import (
 )
 from tabnas.space import Architecture
 
-INPUTS = Inputs(numeric=3, embeddings=(Embedding(categories=4, dimension=2),))
+INPUTS = Inputs(numeric=3, category_embeddings=(Embedding(categories=4, dimension=2),))
 SPEC = NetworkSpec(inputs=INPUTS, loss="squared_error")
 ROWS = 12
 

@@ -11,7 +11,7 @@ from tabnas.space import NumericEmbeddings
 
 
 def test_inputs_count_their_units_and_parameters():
-    inputs = Inputs(numeric=13, embeddings=[Embedding(categories=10, dimension=39)] * 26)
+    inputs = Inputs(numeric=13, category_embeddings=[Embedding(categories=10, dimension=39)] * 26)
     assert inputs.width == 1027
     assert inputs.embedding_parameters == 26 * 390
 
@@ -45,7 +45,7 @@ def test_invalid_inputs_are_refused():
 def test_knots_are_stored_as_single_precision_numbers():
     inputs = Inputs(numeric=3, knots=[(), np.array([0.1, 0.7]), [0, 1, 2]])
     assert inputs.knots == ((), (float(np.float32(0.1)), float(np.float32(0.7))), (0.0, 1.0, 2.0))
-    assert inputs.embedded == (1, 2)
+    assert inputs.embedded_numeric == (1, 2)
     assert inputs.width == 3  # without numeric embeddings
     assert inputs.numeric_embeddings() == NumericEmbeddings(columns=2, knots=5)
 

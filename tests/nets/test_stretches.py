@@ -27,7 +27,7 @@ from tabnas.space import Architecture, SearchSpace
 ROWS = 90
 CHILD = Architecture((9, 5))
 SPEC = NetworkSpec(
-    inputs=Inputs(numeric=3, embeddings=[Embedding(categories=5, dimension=2)]),
+    inputs=Inputs(numeric=3, category_embeddings=[Embedding(categories=5, dimension=2)]),
     loss="squared_error",
 )
 

@@ -27,7 +27,7 @@ from tabnas.report._commands import COUNTED, decode_config, repeat_run
 from tabnas.results import RunResult
 from tabnas.runs import LabelledTable, RunSettings, load_result, run_in_folder
 from tabnas.settings import TradeoffSettings
-from tabnas.space import COSTS, LATENCY_COSTS, Flops
+from tabnas.space import COSTS, LATENCY_ROWS, Flops
 from tests.cli.conftest import make_columns, write_csv
 from tests.conftest import BRIEF, patch_plan_constants
 from tests.report.conftest import make_card, make_config, make_report, make_result
@@ -269,7 +269,7 @@ def test_a_printed_limit_can_be_parsed(
 
 
 def test_every_cost_with_an_option_is_known() -> None:
-    assert {*COUNTED, *LATENCY_COSTS} == set(
+    assert {*COUNTED, *LATENCY_ROWS} == set(
         SearchOptions(data="birds.csv", settings={}).all_limits()
     )
 

@@ -213,7 +213,7 @@ class FakeMachine:
 
     def predicted_us(self, model: Model, rows: int = 1) -> float:
         inputs, dimension = model.spec.inputs, model.architecture.dimension
-        columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
+        columns, knots = len(inputs.embedded_numeric), sum(map(len, inputs.knots))
         shape = NetworkShape(inputs.width, model.architecture, model.spec.outputs, columns)
         embedding_us = EMBEDDINGS[rows].predict_us(columns, knots, dimension)
         layers_us = TERMS[rows].predict_us(shape) - TERMS[rows].call_us

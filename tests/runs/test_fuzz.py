@@ -208,7 +208,7 @@ def test_damaged_configs_are_refused_or_feasible(tmp_path: Path) -> None:
             settings = RunSettings.from_dict(loaded.get("settings", {}))
             if number < 150 * REPEATS:
                 run = source.load_and_plan(settings, saved_plan=loaded.get("plan"))
-                budget, space = settings.budget, run.plan.feasible.space
+                budget, space = settings.computed_budget, run.plan.feasible.space
                 assert budget.admits(space, run.plan.feasible.most_expensive())
     assert not all(is_accepted)
     assert any(is_accepted)

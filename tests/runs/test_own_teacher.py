@@ -24,7 +24,7 @@ from tabnas.runs import (
 )
 from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.runs._job_pool import JobPool
-from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs._run_teacher import run_teacher
 from tabnas.teachers import EstimatorTeacher
 from tests.runs.helpers import LIMITS, SHORT, collect_bits, make_table
 
@@ -95,7 +95,7 @@ def plan_unlabelled_with_estimator(rows: int, estimator: Any = None) -> PlannedR
 
 def get_answers(run: PlannedRun) -> Answers:
     checkpoint = RunCheckpoint()
-    answers, _ = teacher_step(run, lambda progress: None, checkpoint, JobPool(checkpoint))
+    answers, _ = run_teacher(run, lambda progress: None, checkpoint, JobPool(checkpoint))
     assert answers is not None
     return answers
 

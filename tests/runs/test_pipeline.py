@@ -126,7 +126,7 @@ def test_dimension_0_alone_is_the_space_without_an_input_layer() -> None:
     )
     plain = plan_run(data, settings)
     expected = default_space(
-        settings.budget,
+        settings.computed_budget,
         inputs=plain.data.spec.inputs.width,
         outputs=plain.data.spec.outputs,
         embedding_parameters=plain.data.spec.inputs.embedding_parameters,
@@ -155,7 +155,7 @@ def test_a_run_with_embeddings_alone(target: str) -> None:
     assert sum(array.size for array in model.weights.values()) <= limit
     plan = build_run_result(finished).plan
     assert plan.dimensions == (1, 2)
-    assert (plan.embedded_columns, plan.knots) == (len(inputs.embedded), knots)
+    assert (plan.embedded_columns, plan.knots) == (len(inputs.embedded_numeric), knots)
 
 
 def test_a_refit_learns_from_all_rows_and_keeps_the_scores() -> None:
@@ -208,7 +208,8 @@ def test_a_run_folder_holds_everything(small: FinishedRun, tmp_path) -> None:
     assert load_result(path) == result
     assert load_history(path) == small.snapshots
     assert (
-        RunSettings(limits=load_config(path)["settings"]["limits"]).budget == small.settings.budget
+        RunSettings(limits=load_config(path)["settings"]["limits"]).computed_budget
+        == small.settings.computed_budget
     )
     for line in (path / "history.jsonl").read_text().splitlines():
         assert json.loads(line)["most_likely_cost"] <= 1_500

@@ -28,7 +28,7 @@ from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._train_candidates import first_trials
 from tabnas.runs.evaluation import _teacher_scores
 from tabnas.runs.evaluation._scores import load_network
-from tabnas.runs.search._search_step import SearchResult
+from tabnas.runs.search._find_candidates import SearchResult
 from tabnas.space import Architecture, Precision
 from tests.runs.helpers import StopsAt, collect_bits, make_table, plan_short_run
 

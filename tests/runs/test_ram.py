@@ -41,7 +41,7 @@ def compute_ram_bytes(finished: FinishedRun) -> int:
     """Return the bytes of the largest pair of activations, by the arrays of the model."""
     model = finished.model
     inputs = finished.data.spec.inputs
-    encoded = inputs.width + model.architecture.dimension * len(inputs.embedded)
+    encoded = inputs.width + model.architecture.dimension * len(inputs.embedded_numeric)
     widths = (encoded, *model.architecture.widths, model.target.outputs)
     return 4 * max(a + b for a, b in pairwise(widths))
 

@@ -365,10 +365,10 @@ def test_each_limit_has_the_embeddings_of_a_single_run(shop_outcomes) -> None:
     curve, _ = shop_outcomes
     for limit, run in zip(SHOP_LIMITS, curve.runs, strict=True):
         alone = plan_run(make_shops(), replace(run.settings, limits={"parameters": limit}))
-        assert run.data.encoder.categories == alone.data.encoder.categories
-        assert run.data.dimensions == alone.data.dimensions
+        assert run.data.encoder.n_categories == alone.data.encoder.n_categories
+        assert run.data.category_dimensions == alone.data.category_dimensions
         assert run.data.digest() == alone.data.digest()
-    assert [run.data.encoder.categories for run in curve.runs][-1] == (31,)
+    assert [run.data.encoder.n_categories for run in curve.runs][-1] == (31,)
     assert [len(group) for group in curve.groups] == [1, 1, 1]
     numbers = [run.data.train_and_validation.encoded.numeric for run in curve.runs]
     assert all(one is numbers[0] for one in numbers)  # rows are in memory once
@@ -416,13 +416,13 @@ def test_larger_embeddings_that_do_not_help_are_not_taken(monkeypatch: pytest.Mo
     loss = CandidateTraining._loss
 
     def worse(self, outputs, rows):
-        is_tight = self.data.encoder.categories == tight.encoder.categories
+        is_tight = self.data.encoder.n_categories == tight.encoder.n_categories
         return loss(self, outputs, rows) + (0 if is_tight else 100)
 
     monkeypatch.setattr(CandidateTraining, "_loss", worse)
     first, *others = curve.execute()
     for limit, finished in zip(SHOP_LIMITS[1:], others, strict=True):
-        assert finished.model.encoder.categories == tight.encoder.categories
+        assert finished.model.encoder.n_categories == tight.encoder.n_categories
         assert finished.model.architecture == first.model.architecture
         assert finished.model.limits["parameters"] == limit
         assert finished.chosen.loss == first.chosen.loss

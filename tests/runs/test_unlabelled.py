@@ -20,7 +20,7 @@ from tabnas.runs import (
     plan_run,
     plan_tradeoff,
 )
-from tabnas.runs import _teacher_step as step
+from tabnas.runs import _run_teacher as step
 from tabnas.runs._answers import LABELS_ONLY, Lesson
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs.candidates._train_candidates import list_lessons
@@ -68,7 +68,7 @@ class QuickTeacher(CountingTeacher):
 
 def get_answers(run: PlannedRun):
     checkpoint = RunCheckpoint()
-    return step.teacher_step(run, lambda progress: None, checkpoint, JobPool(checkpoint))
+    return step.run_teacher(run, lambda progress: None, checkpoint, JobPool(checkpoint))
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tabnas.nets import Examples, Inputs, NetworkSpec
 from tabnas.search import (
     SELECTIONS,
     Evaluation,
-    FrozenSearch,
+    FixedWeightsSearch,
     History,
     Search,
     SearchSettings,
@@ -217,14 +217,14 @@ class _FixedLosses:
 
 
 @pytest.fixture(scope="module")
-def frozen() -> FrozenSearch:
+def frozen() -> FixedWeightsSearch:
     settings = SearchSettings(epochs=1, batch_size=20, evaluations_per_step=4)
-    search = FrozenSearch(EMBEDDED_FEASIBLE, _FixedLosses(), [0] * 9, settings, steps=400)
+    search = FixedWeightsSearch(EMBEDDED_FEASIBLE, _FixedLosses(), [0] * 9, settings, steps=400)
     search.run()
     return search
 
 
-def test_a_policy_learns_the_dimension(frozen: FrozenSearch) -> None:
+def test_a_policy_learns_the_dimension(frozen: FixedWeightsSearch) -> None:
     policy = frozen.controller.policy
     assert policy.log_p.shape == EMBEDDED.mask.shape
     assert EMBEDDED_FEASIBLE.marginals(policy.log_p)[0, 0] > 0.9
@@ -239,7 +239,7 @@ def test_a_policy_learns_the_dimension(frozen: FrozenSearch) -> None:
         history.load_state_dict(frozen.history.state_dict(), SPACE)
 
 
-def test_the_pool_has_candidates_of_every_dimension(frozen: FrozenSearch) -> None:
+def test_the_pool_has_candidates_of_every_dimension(frozen: FixedWeightsSearch) -> None:
     """Also where the policy has found that one dimension is best."""
     pool = build_candidate_pool(frozen)
     assert len(set(pool)) == len(pool)
@@ -250,7 +250,7 @@ def test_the_pool_has_candidates_of_every_dimension(frozen: FrozenSearch) -> Non
         assert count >= min(members, 8)
 
 
-def test_candidates_differ_in_dimension(frozen: FrozenSearch) -> None:
+def test_candidates_differ_in_dimension(frozen: FixedWeightsSearch) -> None:
     chosen = select(frozen, 3)
     assert [bool(one.dimension) for one in chosen[:2]] in ([True, False], [False, True])
     assert sorted(one.dimension for one in select(frozen, 4)) == [0, 0, 1, 2]

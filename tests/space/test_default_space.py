@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas import Architecture, Budget, FeasibleSet, SearchSpace, TabNASError
-from tabnas.space import COSTS, NumericEmbeddings, default_space, relax, spanning_space
+from tabnas.space import COSTS, NumericEmbeddings, default_space, scale_limits, spanning_space
 from tabnas.space._default_space import LADDER
 
 
@@ -39,7 +39,7 @@ def test_the_rule_holds_for_any_limit(
     equal = [w for w in LADDER if budget.admits(space, Architecture((w,) * space.depth))]
     assert Architecture((equal[-1],) * space.depth) in FeasibleSet(space, budget)
     # and no candidate is beyond twice the room
-    reach = relax(budget, space, 2.0)
+    reach = scale_limits(budget, space, 2.0)
     for layer, widths in enumerate(space.widths):
         before = tuple(candidates[1] for candidates in space.widths[:layer])
         assert reach.admits(space, Architecture((*before, widths[-1])))
@@ -73,8 +73,10 @@ def test_a_million_parameters_leave_small_widths() -> None:
 
 def test_relaxing_spares_what_no_architecture_can_change() -> None:
     space = SearchSpace([[4]], inputs=3, outputs=1, embedding_parameters=60)
-    assert relax(Budget(parameters=100, flops=10), space, 3.0) == Budget(parameters=180, flops=30)
-    assert relax(Budget(parameters=100), space, 0.5) == Budget(parameters=80)
+    assert scale_limits(Budget(parameters=100, flops=10), space, 3.0) == Budget(
+        parameters=180, flops=30
+    )
+    assert scale_limits(Budget(parameters=100), space, 0.5) == Budget(parameters=80)
 
 
 def test_layers_are_checked() -> None:

@@ -99,6 +99,11 @@ def test_the_input_is_a_layer() -> None:
     assert [EMBEDDED.input_width(d) for d in (0, 2, 8)] == [4, 10, 28]
 
 
+def test_hidden_layers_follow_the_input_layer() -> None:
+    for space in (EMBEDDED, SearchSpace([[8, 16], [0, 8]], inputs=4, outputs=1)):
+        assert space.layers[space.first_hidden :] == space.widths
+
+
 def test_dimension_0_is_not_an_absent_layer() -> None:
     assert str(EMBEDDED.architecture([0, 1, 1])) == "16-8"
     linear = SearchSpace([[0, 8]], inputs=4, outputs=1, numeric_embeddings=EMBEDDINGS)

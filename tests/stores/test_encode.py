@@ -303,7 +303,7 @@ def test_hashed_columns_need_no_sketches(tmp_path: Path) -> None:
     assert store.encoder.to_dict() == encoder.to_dict()
     assert_holds(store, arrays)
     narrow = encode_store(path, tmp_path / "narrow", target="kind", kinds=kinds, buckets=64)
-    assert narrow.encoder.categories == (66, 65)
+    assert narrow.encoder.n_categories == (66, 65)
 
 
 def test_the_rows_of_large_parts_are_limited(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tabnas.stores import StoreSettings
 from tabnas.stores._first_pass import EncodingContext, summarize_pieces
-from tabnas.stores._head import read_head
+from tabnas.stores._first_rows import read_first_rows
 from tabnas.stores._layout import find_layout
 from tabnas.stores._progress import Meter
 from tabnas.stores._sources import find_sources
@@ -26,7 +26,7 @@ def test_small_pieces_are_joined(tmp_path: Path, small_chunks: Callable[[int, in
     ]
     settings = StoreSettings(target="value")
     sources = find_sources(paths)
-    layout = find_layout(read_head(sources, 10_000), settings)
+    layout = find_layout(read_first_rows(sources, 10_000), settings)
     copied = copy_text_sources(
         sources, layout.text_columns, 1_000, tmp_path, Meter("reading", 1, lambda progress: None)
     )

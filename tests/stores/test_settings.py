@@ -13,7 +13,7 @@ from pyarrow import csv
 
 from tabnas import TabNASError
 from tabnas.stores import parse_bytes
-from tabnas.stores._settings import MemoryShares
+from tabnas.stores._settings import MemoryPlan
 
 COLUMNS = 20
 MEASURE_PEAK = r"""
@@ -60,8 +60,8 @@ def test_memory_does_not_grow_with_rows(tmp_path: Path) -> None:
 
 def test_memory_is_divided_into_shares() -> None:
     small, large = (
-        MemoryShares.from_memory(parse_bytes("500MB")),
-        MemoryShares.from_memory(parse_bytes("8 GB")),
+        MemoryPlan.from_memory(parse_bytes("500MB")),
+        MemoryPlan.from_memory(parse_bytes("8 GB")),
     )
     assert small.chunk < large.chunk
     assert small.sampled_rows(500.0) == 31_250
@@ -69,4 +69,4 @@ def test_memory_is_divided_into_shares() -> None:
     assert small.sampled_rows(1e9) == 1 << 12
     for text in ("", "1", "GB", "1 XB", "-1GB", "1GB2", "٣GB", "9" * 30 + "MB"):
         with pytest.raises(TabNASError):
-            MemoryShares.from_memory(parse_bytes(text))
+            MemoryPlan.from_memory(parse_bytes(text))

@@ -81,7 +81,7 @@ def test_types_are_those_of_a_table_in_memory(shared_store: Store) -> None:
     assert rows.encoded.categorical.dtype == np.int32
     assert rows.y.dtype == np.int32
     assert rows.encoded.numeric.flags.writeable
-    assert rows.encoded.categorical.max() < max(shared_store.encoder.categories)
+    assert rows.encoded.categorical.max() < max(shared_store.encoder.n_categories)
     nothing = shared_store.read("test", 0, 0)
     assert nothing.encoded.numeric.shape == (0, len(shared_store.encoder.features))
 

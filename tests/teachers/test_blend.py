@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from tabnas.nets import Loss
-from tabnas.teachers import NO_FOLD, blend, choose_shares, join_answers, make_fits, mean_loss
+from tabnas.teachers import (
+    NO_FOLD,
+    blend,
+    choose_shares,
+    join_out_of_fold,
+    join_without_fold,
+    make_fits,
+    mean_loss,
+)
 from tabnas.teachers._blend import row_losses
 
 FOLDS = np.array([0, 1, 2, 0, 1, 2, NO_FOLD, NO_FOLD])
@@ -25,14 +33,14 @@ def answer_by_fit(nested: bool) -> tuple[list, list]:
 
 def test_rows_of_a_fold_have_the_answer_of_its_fit_and_new_rows_the_mean() -> None:
     fits, answers = answer_by_fit(nested=True)
-    joined = join_answers(fits, answers, FOLDS)
+    joined = join_out_of_fold(fits, answers, FOLDS)
     assert joined[:6, 0].tolist() == [1, 10, 100, 1, 10, 100]
     assert joined[6:, 0] == pytest.approx([111 / 3] * 2)
 
 
 def test_without_a_fold_only_fits_that_leave_it_out_answer() -> None:
     fits, answers = answer_by_fit(nested=True)
-    joined = join_answers(fits, answers, FOLDS, fold=1)
+    joined = join_without_fold(fits, answers, FOLDS, fold=1)
     assert joined[:6, 0].tolist() == [11, 0, 110, 11, 0, 110]
     assert joined[6:, 0] == pytest.approx([(11 + 110) / 2] * 2)
 

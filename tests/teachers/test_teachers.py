@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tabnas.runs import LabelledTable, RunSettings
-from tabnas.runs._teacher_step import make_teacher_rows
+from tabnas.runs._run_teacher import make_teacher_rows
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.teachers import BoostedTreesTeacher, NetworkTeacher, Teacher, TeacherRows, mean_loss
 from tests.runs.helpers import make_table

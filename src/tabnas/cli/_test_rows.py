@@ -94,11 +94,11 @@ def _load_store_rows(
     unlimited = prepare_unlimited(open_store(source.data), choices[0])
     if unlimited.digest() != digest:
         return None
-    categories = load_run_model(run).encoder.categories
-    for data in (unlimited.limit_embeddings(settings.budget) for settings in choices):
+    categories = load_run_model(run).encoder.n_categories
+    for data in (unlimited.limit_embeddings(settings.computed_budget) for settings in choices):
         if data.test is None:
             return CheckRows(rows=None, description="the run's store has no test rows")
-        if data.encoder.categories == categories:
+        if data.encoder.n_categories == categories:
             rows = LabelledArrays(encoded=data.test.encoded, y=data.test.y)
             return CheckRows(rows=rows, description="encoded test rows of the run's store")
     return None

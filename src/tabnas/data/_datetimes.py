@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.data._values import RowError, decode_dictionary, is_datetime, is_text, to_texts
+from tabnas.data._values import RowError, decode_dictionary, is_datetime_type, is_text, to_texts
 from tabnas.errors import TabNASError
 from tabnas.types import BoolArray, IntArray
 
@@ -39,7 +39,7 @@ def to_seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]
                 row,
                 f"is {values[row].as_py()!r}; write it like 2024-01-31 or leave it empty",
             ) from None
-    elif not (is_datetime(column.type) or pa.types.is_null(column.type)):
+    elif not (is_datetime_type(column.type) or pa.types.is_null(column.type)):
         raise TabNASError(
             f"the column {name!r} must hold dates or times, but it holds {column.type}"
         )

@@ -18,7 +18,7 @@ from tabnas.data._kinds import (
     looks_like_identifier,
 )
 from tabnas.data._table import Table
-from tabnas.data._values import is_text, rename_rows
+from tabnas.data._values import is_text, renumber_rows
 from tabnas.data.columns import (
     BooleanColumn,
     CategoricalColumn,
@@ -71,7 +71,7 @@ class TableEncoder:
 
     >>> table = Table.from_data({"age": [31, None, 44], "city": ["Bern", "Basel", "Bern"]})
     >>> encoder = TableEncoder.fit(table, min_count=1)
-    >>> encoder.features, encoder.categories
+    >>> encoder.features, encoder.n_categories
     (('age', 'age is missing'), (3,))
     >>> encoder.encode(Table.from_data({"city": ["Zug"], "age": [37.5]})).categorical.tolist()
     [[0]]
@@ -79,9 +79,9 @@ class TableEncoder:
 
     columns: tuple[FittedColumn, ...]
     constant: tuple[str, ...]  # columns that are the same in all rows
-    ignored: tuple[str, ...]  # columns that the user has dropped
+    dropped: tuple[str, ...]  # columns that the user has dropped
     names: tuple[str, ...]  # of all columns of the training table, in order
-    named: bool
+    has_names: bool  # False if the names were made up; then columns are matched by position
     notes: tuple[str, ...] = ()  # about the training table, for the user; not saved
 
     @classmethod
@@ -103,13 +103,13 @@ class TableEncoder:
         forced = {
             table.resolve_name(name): _as_kind(name, kind) for name, kind in (kinds or {}).items()
         }
-        ignored = {table.resolve_name(name) for name in drop}
+        dropped = {table.resolve_name(name) for name in drop}
         n_rows = len(table) if rows is None else len(rows)
         if n_rows < 2:
             raise TabNASError(f"learning takes at least two rows, got {n_rows}")
 
         def fit_column(name: str, column: Any) -> tuple[FittedColumn | None, list[str]]:
-            with rename_rows(rows):
+            with renumber_rows(rows):
                 schema = infer_schema(name, column, table.decimals_for(column), forced.get(name))
                 notes = list(schema.notes)
                 if name not in forced and looks_like_identifier(column, schema.kind):
@@ -119,7 +119,7 @@ class TableEncoder:
                 fitted = fitted.with_max_categories(max_categories)
             return fitted, notes
 
-        names = [name for name in table if name not in ignored]
+        names = [name for name in table if name not in dropped]
         fitted = dict(zip(names, table.map_columns(fit_column, names, rows), strict=True))
         columns = [column for column, _ in fitted.values() if column is not None]
         constant = [name for name, (column, _) in fitted.items() if column is None]
@@ -134,16 +134,16 @@ class TableEncoder:
         return cls(
             tuple(columns),
             tuple(constant),
-            tuple(name for name in table if name in ignored),
+            tuple(name for name in table if name in dropped),
             tuple(table),
-            table.named,
+            table.has_names,
             notes=tuple(notes),
         )
 
     @property
-    def dropped(self) -> tuple[str, ...]:
-        """The columns that are not encoded, in order."""
-        unused = {*self.constant, *self.ignored}
+    def unused(self) -> tuple[str, ...]:
+        """The columns that are not encoded, since they are constant or dropped, in order."""
+        unused = {*self.constant, *self.dropped}
         return tuple(name for name in self.names if name in unused)
 
     @property
@@ -152,16 +152,16 @@ class TableEncoder:
         return tuple(feature for column in self.columns for feature in column.features)
 
     @property
-    def categories(self) -> tuple[int, ...]:
+    def n_categories(self) -> tuple[int, ...]:
         """The number of categories of each categorical column, in order."""
-        return tuple(column.categories for column in self.columns if column.categories)
+        return tuple(column.n_categories for column in self.columns if column.n_categories)
 
     @property
     def text_columns(self) -> tuple[str, ...]:
-        """The columns that `read_table` should read as text: 007 is not 7.
+        """The columns that `read_table` should read as text, not as numbers.
 
-        So categories do not depend on other rows of a file, and 1.234 is read by columns whose
-        training table had decimal commas.
+        Categories, since 007 would become 7 in a file whose other values are numbers, too; and
+        numbers with decimal commas in the training table, since 1.234 would become a fraction.
         """
         return tuple(
             column.name
@@ -179,10 +179,10 @@ class TableEncoder:
     def recode(self, categorical: Int32Array, max_categories: int) -> None:
         """Turn codes of this encoder into those that `with_max_categories` has, in place.
 
-        So encoded rows need not be read again. Rows of zeros are not written to, and a few rows are
-        processed at a time, since there may be as many as fit into memory.
+        Rows that are encoded already need not be read again. Only codes that change are written,
+        a few rows at a time, since all of them may fill the memory.
         """
-        coded = [column for column in self.columns if column.categories]
+        coded = [column for column in self.columns if column.n_categories]
         for begin in range(0, len(categorical), RECODE_ROWS):
             for number, column in enumerate(coded):
                 column.recode(categorical[begin : begin + RECODE_ROWS, number], max_categories)
@@ -195,8 +195,8 @@ class TableEncoder:
         table = self.match_columns(table)
         length = len(table) if rows is None else len(rows)
         numeric = np.empty((length, len(self.features)), np.float32)
-        categorical = np.empty((length, len(self.categories)), np.int32)
-        widths = np.array([[len(c.features), bool(c.categories)] for c in self.columns])
+        categorical = np.empty((length, len(self.n_categories)), np.int32)
+        widths = np.array([[len(c.features), bool(c.n_categories)] for c in self.columns])
         ends = dict(
             zip((c.name for c in self.columns), widths.cumsum(axis=0).tolist(), strict=True)
         )
@@ -205,9 +205,9 @@ class TableEncoder:
 
         def encode_column(name: str, values: Any) -> None:
             column, (at_numeric, at_category) = by_name[name], ends[name]
-            codes = categorical[:, at_category - 1] if column.categories else nothing
+            codes = categorical[:, at_category - 1] if column.n_categories else nothing
             here = numeric[:, at_numeric - len(column.features) : at_numeric]
-            with rename_rows(rows):
+            with renumber_rows(rows):
                 self.with_table_decimal(table, column, values).encode(values, here, codes)
 
         table.map_columns(encode_column, by_name, rows)
@@ -222,13 +222,13 @@ class TableEncoder:
 
     def match_columns(self, table: Table) -> Table:
         """Return the table with the training table's names, matched by name or by position."""
-        if not (table.named and self.named):
+        if not (table.has_names and self.has_names):
             if len(table.names) != len(self.names):
                 raise TabNASError(
                     f"the table must have the {len(self.names)} columns of the training table, "
                     f"got {len(table.names)}"
                 )
-            return table.rename(self.names, named=self.named)
+            return table.rename(self.names, has_names=self.has_names)
         missing = [column.name for column in self.columns if column.name not in table]
         if missing:
             others = f", as are {len(missing) - 1} others" if len(missing) > 1 else ""
@@ -242,7 +242,7 @@ class TableEncoder:
         """Describe what is done to each column."""
         texts = {column.name: f"{column.kind}: {column.describe()}" for column in self.columns}
         texts |= dict.fromkeys(self.constant, "constant: dropped")
-        texts |= dict.fromkeys(self.ignored, "dropped, as asked for")
+        texts |= dict.fromkeys(self.dropped, "dropped, as asked for")
         return {name: texts[name] for name in self.names}
 
     def to_dict(self) -> dict[str, Any]:
@@ -251,9 +251,9 @@ class TableEncoder:
             "format": FORMAT,
             "columns": [column.to_dict() for column in self.columns],
             "constant": list(self.constant),
-            "ignored": list(self.ignored),
+            "ignored": list(self.dropped),
             "names": list(self.names),
-            "named": self.named,
+            "named": self.has_names,
         }
 
     @classmethod
@@ -271,7 +271,7 @@ class TableEncoder:
             )
         saved = decode(_EncoderState, state, source="the encoder")
         encoder = cls(saved.columns, saved.constant, saved.ignored, saved.names, saved.named)
-        parts = [column.name for column in encoder.columns] + list(encoder.dropped)
+        parts = [column.name for column in encoder.columns] + list(encoder.unused)
         if not encoder.columns or sorted(parts) != sorted(encoder.names):
             raise DecodeError("the encoder: names must be those of its columns")
         return encoder

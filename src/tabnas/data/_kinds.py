@@ -24,8 +24,8 @@ from tabnas.data._values import (
     are_numbers,
     check_column_type,
     count_distinct,
-    is_datetime,
-    is_numeric,
+    is_datetime_type,
+    is_numeric_type,
     is_text,
     normalize_categories,
     to_plain_numbers,
@@ -56,10 +56,10 @@ class ColumnSchema:
 
 def infer_kind(name: str, column: pa.ChunkedArray) -> Kind:
     """Return the kind of a column, from its type and, for texts, its values."""
-    return _infer_schema(name, column).kind
+    return _infer_undeclared(name, column).kind
 
 
-def _infer_schema(
+def _infer_undeclared(
     name: str, column: pa.ChunkedArray, decimals: DecimalContext = DEFAULT_DECIMALS
 ) -> ColumnSchema:
     """Infer the kind of a column and, if it has numbers as texts, how they are written."""
@@ -74,9 +74,9 @@ def _infer_schema(
         counted = pc.value_counts(values.drop_null())
         counts = counted.field("counts").to_numpy()
         return infer_text_schema(name, counted.field("values"), counts, decimals, rows=values)
-    if is_datetime(column.type):
+    if is_datetime_type(column.type):
         return ColumnSchema(Kind.DATETIME)
-    if is_numeric(column.type):
+    if is_numeric_type(column.type):
         return ColumnSchema(Kind.NUMERIC, decimals.number_format(name))
     return ColumnSchema(Kind.BOOLEAN)
 
@@ -86,7 +86,7 @@ def infer_schema(
 ) -> ColumnSchema:
     """Infer the kind of a column, unless the user has declared it, and its number format."""
     if declared is None:
-        return _infer_schema(name, column, decimals)
+        return _infer_undeclared(name, column, decimals)
     if declared is not Kind.NUMERIC:
         return ColumnSchema(declared)
     if not is_text(column):
@@ -174,7 +174,7 @@ def _check_remarks(name: str, texts: Any, counts: IntArray, numeric: BoolArray, 
     text = texts[int((~numeric).argmax())]
     others = f", as are {odd - 1} others" if odd > 1 else ""
     raise RowError(
-        f"the column {name!r} must hold numbers only or be declared categorical, but",
+        f"the column {name!r} must hold numbers only, but",
         pc.index(rows, text).as_py(),
         f"is {text.as_py()!r}, which is not a number{others}; leave such values empty, or "
         "declare the column categorical",

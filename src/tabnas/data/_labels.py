@@ -15,7 +15,7 @@ from tabnas.data._values import (
     check_column_type,
     decode_dictionary,
     is_missing,
-    is_numeric,
+    is_numeric_type,
     is_text,
     normalize_categories,
     to_booleans,
@@ -38,7 +38,7 @@ def find_labels(name: str, column: pa.ChunkedArray) -> tuple[Label, ...]:
         return _text_labels(column.unique())
     if pa.types.is_boolean(column.type) or pa.types.is_integer(column.type):
         return tuple(sorted(v for v in column.unique().to_pylist() if v is not None))
-    if is_numeric(column.type):
+    if is_numeric_type(column.type):
         values = np.unique(to_numbers(name, column)[~is_missing(column)])
         is_integral = bool(((values % 1 == 0) & (np.abs(values) < 2.0**63)).all())
         return tuple(int(value) if is_integral else float(value) for value in values)

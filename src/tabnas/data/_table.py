@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tabnas.data import _conversion as conversion
 from tabnas.data._number_text import DEFAULT_DECIMALS, DecimalContext, DecimalMarkDetector
-from tabnas.data._values import check_column_type, is_numeric, is_text, to_texts
+from tabnas.data._values import check_column_type, is_numeric_type, is_text, to_texts
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.threads import claim_cores, release_cores, stream_in_threads
 from tabnas.types import IntArray
@@ -40,9 +40,9 @@ class Table:
     (['age', 'city'], 2)
     """
 
-    def __init__(self, arrow: pa.Table, *, named: bool = True) -> None:
+    def __init__(self, arrow: pa.Table, *, has_names: bool = True) -> None:
         names = check_names("the table", arrow.column_names)
-        self._set(names, range(len(names)), arrow.num_rows, arrow.column, named=named)
+        self._set(names, range(len(names)), arrow.num_rows, arrow.column, has_names=has_names)
 
     @classmethod
     def lazy(
@@ -52,7 +52,7 @@ class Table:
         load: Callable[[int], Any],
         *,
         scan: Scan | None = None,
-        named: bool = True,
+        has_names: bool = True,
     ) -> Table:
         """Make a table whose columns are loaded, by number, whenever they are used.
 
@@ -61,7 +61,7 @@ class Table:
         """
         table = cls.__new__(cls)
         checked = check_names("the table", names)
-        table._set(checked, range(len(checked)), rows, load, scan=scan, named=named)
+        table._set(checked, range(len(checked)), rows, load, scan=scan, has_names=has_names)
         return table
 
     def with_decimals(self, decimals: DecimalContext) -> Table:
@@ -77,12 +77,12 @@ class Table:
         load: Callable[[int], Any],
         *,
         scan: Scan | None = None,
-        named: bool,
+        has_names: bool,
         decimals: DecimalContext | None = None,
         origin: Table | None = None,
         is_separated: bool = False,
     ) -> None:
-        self.named = named
+        self.has_names = has_names
         """False if the names were made up; then columns are matched by position."""
         self._number = dict(zip(names, numbers, strict=True))
         self._rows = rows
@@ -98,7 +98,7 @@ class Table:
             "rows": self._rows,
             "load": self._load,
             "scan": self._scan,
-            "named": self.named,
+            "has_names": self.has_names,
             "decimals": self._decimals,
             "origin": self._origin or self,
             "is_separated": self._is_separated,
@@ -127,7 +127,7 @@ class Table:
         if isinstance(data, Mapping):
             return cls(conversion.from_mapping(data))
         if isinstance(data, Sequence) and not isinstance(data, str | bytes):
-            return cls(conversion.from_rows(data), named=False)
+            return cls(conversion.from_rows(data), has_names=False)
         if hasattr(data, "__array__"):  # tensors and the like
             return cls.from_data(np.asarray(data))
         raise TabNASError(
@@ -143,9 +143,9 @@ class Table:
                 names,
                 len(array),
                 lambda i: conversion.to_arrow(names[i], array[:, i]),
-                named=False,
+                has_names=False,
             )
-        return cls(conversion.from_array(array), named=array.dtype.names is not None)
+        return cls(conversion.from_array(array), has_names=array.dtype.names is not None)
 
     @property
     def names(self) -> list[str]:
@@ -242,7 +242,7 @@ class Table:
         commas = self._is_separated and self.decimals.mark == ","
 
         def is_written(_: str, column: pa.ChunkedArray) -> bool:
-            return is_text(column) or (commas and is_numeric(column.type))
+            return is_text(column) or (commas and is_numeric_type(column.type))
 
         found = self.map_columns(is_written, self)
         return [name for name, is_one in zip(self, found, strict=True) if is_one]
@@ -258,9 +258,9 @@ class Table:
         numbers = {known: self._number[known] for known in map(self.resolve_name, names)}
         return self._with(list(numbers), numbers.values())
 
-    def rename(self, names: Sequence[str], *, named: bool) -> Table:
+    def rename(self, names: Sequence[str], *, has_names: bool) -> Table:
         """Return the table with other column names."""
-        return self._with(list(names), self._number.values(), named=named)
+        return self._with(list(names), self._number.values(), has_names=has_names)
 
     def take(self, rows: IntArray) -> Table:
         """Return the rows with these numbers; each column is copied when it is used."""
@@ -277,7 +277,7 @@ class Table:
         Of a large file, only the current batch and the next one are in memory.
         """
         for arrow in self._iter_arrow(rows):
-            batch = Table(arrow.rename_columns(self.names), named=self.named)
+            batch = Table(arrow.rename_columns(self.names), has_names=self.has_names)
             known = {"decimals": self._decimals, "is_separated": self._is_separated}
             origin = self._origin or self
             yield batch._with(batch.names, range(len(batch.names)), origin=origin, **known)

@@ -25,7 +25,7 @@ class UnseenCategories:
     """
 
     def __init__(self, encoder: TableEncoder) -> None:
-        coded = [column for column in encoder.columns if column.categories]
+        coded = [column for column in encoder.columns if column.n_categories]
         # where training itself had more rare categories than others, such values are usual
         self._columns = {
             place: column.name

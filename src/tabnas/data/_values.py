@@ -31,7 +31,7 @@ UNITS = {"s": 1e0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of times and durations, i
 class RowError(TabNASError):
     """A value is wrong; the message names its row, counted from 1.
 
-    `rename_rows` translates the row if only some rows of a table were looked at.
+    `renumber_rows` translates the row if only some rows of a table were looked at.
     """
 
     def __init__(self, before: str, row: int, after: str) -> None:
@@ -47,7 +47,7 @@ class RowError(TabNASError):
 
 
 @contextmanager
-def rename_rows(rows: IntArray | None) -> Iterator[None]:
+def renumber_rows(rows: IntArray | None) -> Iterator[None]:
     """Let errors about selected rows name them by `rows`, their numbers in the table."""
     try:
         yield
@@ -61,12 +61,12 @@ def is_text(column: pa.ChunkedArray) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def is_datetime(kind: pa.DataType) -> bool:
+def is_datetime_type(kind: pa.DataType) -> bool:
     """Return whether values are points in time."""
     return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
 
 
-def is_numeric(kind: pa.DataType) -> bool:
+def is_numeric_type(kind: pa.DataType) -> bool:
     """Return whether values are numbers; durations and times of the day are, in seconds."""
     return bool(
         pa.types.is_integer(kind)
@@ -87,7 +87,7 @@ def check_column_type(name: str, column: pa.ChunkedArray) -> None:
     """Raise an error for types that cannot be a feature: bytes, lists, structures."""
     kind = value_type(column)
     other = pa.types.is_boolean(kind) or pa.types.is_null(kind)
-    if not (other or is_text(column) or is_datetime(kind) or is_numeric(kind)):
+    if not (other or is_text(column) or is_datetime_type(kind) or is_numeric_type(kind)):
         raise TabNASError(
             f"the column {name!r} holds {kind}, which is not a kind of feature; drop it or "
             "convert it"
@@ -189,7 +189,7 @@ def to_numbers(
     column = to_plain_numbers(decode_dictionary(column))
     if is_text(column):
         column = _parse(name, to_texts(column), number_format)
-    if is_datetime(column.type):
+    if is_datetime_type(column.type):
         raise TabNASError(f"the column {name!r} must hold numbers, but it holds dates")
     # a copy, since callers fill in missing values
     array = np.array(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)

@@ -203,7 +203,7 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         if model.classes:
             loaded.classes_ = np.array(model.classes)
         loaded.n_features_in_ = len(model.feature_names)
-        if model.encoder.named:
+        if model.encoder.has_names:
             loaded.feature_names_in_ = np.array(model.feature_names, dtype=object)
         return loaded
 

@@ -90,14 +90,16 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         Fraction of the rows on which the search evaluates architectures. Up to 3,000 rows,
         candidates are chosen by cross-validation on all rows.
     candidates : int or None, default=None
-        How many of the most promising architectures are trained from scratch to choose from; None
-        means three, and up to three simpler ones if there are few rows.
+        How many of the most promising architectures are trained from scratch to choose from. None
+        means three, or four if numeric columns can be embedded or not, and up to three simpler ones
+        if there are few rows.
     time : float or None, default=None
         Approximate number of seconds that `fit` may take. Results then depend on the machine. None
         means no limit.
     refit : bool, default=True
         Whether the chosen network is trained again on all rows, including the validation rows,
-        for the best number of epochs. Up to 3,000 rows it always is.
+        for the best number of epochs. Up to 3,000 rows it always is. `fit` holds out no test rows;
+        `tabnas search --refit` trains on those, too, and only if asked for.
     n_jobs : int or None, default=None
         The number of threads, which does not affect the result; None and -1 mean all cores that
         the machine allows, -2 all but one.

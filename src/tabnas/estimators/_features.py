@@ -21,7 +21,7 @@ def check_features(estimator: Any, features: Any, *, reset: bool) -> Table:
     """
     if _is_frame(features):
         table = _table_from_frame(features)
-        validated = table.arrow if table.named else features
+        validated = table.arrow if table.has_names else features
         _check_not_empty(table)
     else:
         validated = _check_array(estimator, features)
@@ -47,7 +47,7 @@ def _table_from_frame(frame: Any) -> Table:
     """Convert a frame; columns without text names are matched by position, as in scikit-learn."""
     table = Table.from_data(frame)
     if _library(frame) == "pandas" and not all(isinstance(name, str) for name in frame.columns):
-        return table.rename(table.names, named=False)
+        return table.rename(table.names, has_names=False)
     return table
 
 

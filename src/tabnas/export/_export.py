@@ -171,7 +171,7 @@ def _get_labelled_rows(
 def _get_target_column(model: Model, rows: Table | EncodedTable | None, y: Any) -> Any:
     """Return the target column of the rows of a table, or None if it is not known."""
     name = model.target.name
-    if not isinstance(rows, Table) or (y is None and not (rows.named and name in rows)):
+    if not isinstance(rows, Table) or (y is None and not (rows.has_names and name in rows)):
         return None
     if y is None:
         return rows.column(name)

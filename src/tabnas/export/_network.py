@@ -55,7 +55,7 @@ def network_model(
 
 def add_network_inputs(graph: Graph, spec: NetworkSpec) -> tuple[str | None, str | None]:
     """Add inputs for encoded rows; return the names of numbers and codes, or None without any."""
-    numeric, columns = spec.inputs.numeric, len(spec.inputs.embeddings)
+    numeric, columns = spec.inputs.numeric, len(spec.inputs.category_embeddings)
     return (
         graph.add_input(NUMERIC, "float32", numeric, "encoded numbers") if numeric else None,
         graph.add_input(CODES, "int64", columns, "numbers of categories") if columns else None,
@@ -101,7 +101,7 @@ def _add_first_inputs(
     Embedding tables of the same dimension are stacked and looked up at once: with a node for each
     column, lookups would take longer than a small network.
     """
-    dimensions = [embedding.dimension for embedding in spec.inputs.embeddings]
+    dimensions = [embedding.dimension for embedding in spec.inputs.category_embeddings]
     first = spec.inputs.numeric + np.cumsum([0, *dimensions])
     inputs = [] if numeric is None else [numeric]
     order = list(range(spec.inputs.numeric))
@@ -116,7 +116,7 @@ def _add_first_inputs(
             graph, spec.inputs, weights[NUMERIC_EMBEDDING], numeric
         )
         inputs.append(embedded)
-        number = len(spec.inputs.embedded)
+        number = len(spec.inputs.embedded_numeric)
         order += [
             int(first[-1]) + unit * number + column
             for column in range(number)
@@ -137,7 +137,7 @@ def _add_numeric_embeddings(
     last one, so that these gaps change nothing. Rows are the last axis, so that operations run
     along many numbers, however few knots and dimensions there are.
     """
-    columns = inputs.embedded
+    columns = inputs.embedded_numeric
     most = max(len(inputs.knots[column]) for column in columns)
     knots = np.empty((len(columns), most, 1), np.float32)
     place = np.empty((len(columns), most), np.int64)  # of a column's knots among those of all
@@ -201,7 +201,7 @@ def _add_lookup(
     graph: Graph, spec: NetworkSpec, weights: Mapping[str, Weight], codes: str, columns: list[int]
 ) -> str:
     """Look up embeddings of the same dimension, [rows, columns * dimension]."""
-    embeddings = [spec.inputs.embeddings[column] for column in columns]
+    embeddings = [spec.inputs.category_embeddings[column] for column in columns]
     tables = [weights[f"embedding.{column}"] for column in columns]
     if len(columns) == 1:
         column = graph.add_constant("column", np.int64(columns[0]))
@@ -217,7 +217,7 @@ def _add_lookup(
             _add_matrix(graph, f"embedding.{c}", w) for c, w in zip(columns, tables, strict=True)
         )
         stacked = graph.add_node("Concat", *matrices, axis=0)
-    if len(columns) < len(spec.inputs.embeddings):
+    if len(columns) < len(spec.inputs.category_embeddings):
         selected = graph.add_constant("columns", np.array(columns))
         codes = graph.add_node("Gather", codes, selected, axis=1)
     begins = np.cumsum([0, *(embedding.categories for embedding in embeddings[:-1])])

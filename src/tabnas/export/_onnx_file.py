@@ -117,12 +117,12 @@ def _metadata(
     if weights_only:
         metadata["form"] = "weights only"
         metadata["numeric_features"] = list(model.encoder.features)
-        metadata["code_columns"] = [c.name for c in model.encoder.columns if c.categories]
+        metadata["code_columns"] = [c.name for c in model.encoder.columns if c.n_categories]
         metadata["encoder"] = model.encoder.to_dict()
     else:
         metadata["form"] = "table"
         metadata["columns"] = {c.name: column_input(c).to_dict() for c in model.encoder.columns}
-        metadata["columns_ignored"] = list(model.encoder.dropped)
+        metadata["columns_ignored"] = list(model.encoder.unused)
     measured = [name for name in model.limits if name not in model.costs]
     if measured:  # the model holds the limit, not what was measured
         metadata["limits_measured"] = dict.fromkeys(measured, MEASURED_NOTE)

@@ -62,7 +62,8 @@ def make_probe_rows(encoder: TableEncoder) -> Table:
         columns[column.name] = pa.array(values, probe.type)
     ignored = pa.nulls(ordinary + odd, pa.float64())
     return Table(
-        pa.table({name: columns.get(name, ignored) for name in encoder.names}), named=encoder.named
+        pa.table({name: columns.get(name, ignored) for name in encoder.names}),
+        has_names=encoder.has_names,
     )
 
 

@@ -91,6 +91,7 @@ class _PairCode:
 
 
 def _compile_one_limit(chain: ChainLimit, max_choices: int) -> DecisionDiagram:
+    """Return the diagram of all choices that keep one limit: prefixes and suffixes, joined."""
     tables, limit, last = chain.tables, chain.limit, len(chain.tables) - 1
     min_before, min_after = _min_costs(chain)
     none = np.zeros(0, dtype=np.int64)
@@ -107,23 +108,21 @@ def _compile_one_limit(chain: ChainLimit, max_choices: int) -> DecisionDiagram:
         if down * tables[above + 1].shape[1] <= 2 * up:
             _check_size(prefixes, suffixes, down)
             before = prefixes[-1]
-            cost = before.cost[:, None] + tables[above][before.candidate]
-            outer, candidate = np.nonzero(cost + min_after[above] <= limit)
-            taken = cost[outer, candidate]
-            candidates = tables[above].shape[1]
+            costs = before.cost[:, None] + tables[above][before.candidate]
+            outer, candidate = np.nonzero(costs + min_after[above] <= limit)
+            cost, candidates = costs[outer, candidate], tables[above].shape[1]
             prefixes.append(
-                _States.merge(candidate, taken, outer, candidates=candidates, limit=limit)
+                _States.merge(candidate, cost, outer, candidates=candidates, limit=limit)
             )
             above += 1
         else:
             _check_size(prefixes, suffixes, up)
             after = suffixes[-1]
-            cost = tables[below][:, after.candidate] + after.cost
-            candidate, outer = np.nonzero(cost + min_before[below - 1][:, None] <= limit)
-            taken = cost[candidate, outer]
-            candidates = tables[below].shape[0]
+            costs = tables[below][:, after.candidate] + after.cost
+            candidate, outer = np.nonzero(costs + min_before[below - 1][:, None] <= limit)
+            cost, candidates = costs[candidate, outer], tables[below].shape[0]
             suffixes.append(
-                _States.merge(candidate, taken, outer, candidates=candidates, limit=limit)
+                _States.merge(candidate, cost, outer, candidates=candidates, limit=limit)
             )
             below -= 1
     joined = len(prefixes[-1]) * tables[above].shape[1] + 2 * len(suffixes[-1])
@@ -146,27 +145,9 @@ def _join(
 ) -> DecisionDiagram:
     """Return prefixes, gates and suffixes as one diagram. Its nodes come in that order."""
     layers = len(chain.tables)
-    last, meeting = prefixes[-1], suffixes[0]
-    if len(last) == 0 or len(meeting) == 0:
+    if len(prefixes[-1]) == 0 or len(suffixes[0]) == 0:
         return DecisionDiagram.empty(layers, max_choices)
-
-    # rank: the most expensive suffix of each candidate that a prefix can still afford
-    cost = last.cost[:, None] + chain.tables[cut][last.candidate]
-    candidate = np.arange(cost.shape[1])
-    code = _PairCode(len(candidate), meeting.cost, limit=chain.limit)
-    key = code.encode(meeting.candidate, meeting.cost)
-    rank = np.searchsorted(key, code.encode(candidate, chain.limit - cost), "right") - 1
-    affordable = (cost <= chain.limit) & (rank >= 0) & (meeting.candidate[rank] == candidate)
-    prefix, taken = np.nonzero(affordable)
-    gates, gate_index = np.unique(rank[prefix, taken], return_inverse=True)
-
-    # A gate leads to the suffixes between it and the next cheaper gate, and to that gate if both
-    # have the same candidate.
-    suffix = np.arange(gates[-1] + 1 if len(gates) else 0)
-    gate_of_suffix = np.searchsorted(gates, suffix)
-    same = meeting.candidate[gates[gate_of_suffix]] == meeting.candidate[suffix]
-    suffix, gate_of_suffix = suffix[same], gate_of_suffix[same]
-    chained = np.nonzero(np.diff(meeting.candidate[gates]) == 0)[0]
+    gates = _Gates.between(prefixes[-1], suffixes[0], chain.tables[cut], chain.limit)
 
     *at_prefix, at_gates, at_suffixes = np.cumsum([0, *map(len, prefixes), len(gates)])
     at_suffix = at_suffixes + np.cumsum([0, *map(len, suffixes)])
@@ -178,9 +159,9 @@ def _join(
             (at_prefix[i] + states.outer, at_prefix[i + 1] + states.inner)
             for i, states in enumerate(prefixes[1:])
         ),
-        (at_prefix[-1] + prefix, gate_node[gate_index]),
-        (gate_node[chained + 1], gate_node[chained]),
-        (gate_node[gate_of_suffix], at_suffix[0] + suffix),
+        (at_prefix[-1] + gates.prefix, gate_node[gates.of_prefix]),
+        (gate_node[gates.chained + 1], gate_node[gates.chained]),
+        (gate_node[gates.of_suffix], at_suffix[0] + gates.suffix),
         *(
             (at_suffix[i] + states.inner, at_suffix[i + 1] + states.outer)
             for i, states in enumerate(suffixes[:-1])
@@ -189,7 +170,7 @@ def _join(
     ]
     no_choice = np.array([layers * max_choices])
     above = [i * max_choices + states.candidate for i, states in enumerate(prefixes[1:])]
-    here = cut * max_choices + meeting.candidate[gates][::-1]
+    at_cut = cut * max_choices + gates.candidate[::-1]
     below = [i * max_choices + states.candidate for i, states in enumerate(suffixes, start=cut)]
     return DecisionDiagram.from_edges(
         layers,
@@ -197,9 +178,56 @@ def _join(
         source=np.concatenate([source for source, _ in edges]),
         child=np.concatenate([child for _, child in edges]),
         # the suffix makes the choice at the cut, not the gates on the way to it
-        choice=np.concatenate([no_choice, *above, np.full_like(here, no_choice), *below]),
-        location=np.concatenate([no_choice, *above, here, *below]),
+        choice=np.concatenate([no_choice, *above, np.full_like(at_cut, no_choice), *below]),
+        location=np.concatenate([no_choice, *above, at_cut, *below]),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Gates:
+    """The gates at the cut, in ascending order of candidate and cost, and their edges.
+
+    Edges lead from `prefix[e]` to the gate `of_prefix[e]`, from the gate `chained[e] + 1` to the
+    gate `chained[e]`, and from the gate `of_suffix[e]` to `suffix[e]`.
+    """
+
+    candidate: IntArray
+    prefix: IntArray
+    of_prefix: IntArray
+    chained: IntArray
+    suffix: IntArray
+    of_suffix: IntArray
+
+    def __len__(self) -> int:
+        return len(self.candidate)
+
+    @classmethod
+    def between(cls, prefixes: _States, suffixes: _States, table: IntArray, limit: int) -> _Gates:
+        """Return the gates from the last prefixes to the first suffixes; `table` has the costs."""
+        # rank: the most expensive suffix of each candidate that a prefix can still afford
+        costs = prefixes.cost[:, None] + table[prefixes.candidate]
+        candidates = np.arange(costs.shape[1])
+        code = _PairCode(len(candidates), suffixes.cost, limit=limit)
+        suffix_codes = code.encode(suffixes.candidate, suffixes.cost)
+        rank = np.searchsorted(suffix_codes, code.encode(candidates, limit - costs), "right") - 1
+        affordable = (costs <= limit) & (rank >= 0) & (suffixes.candidate[rank] == candidates)
+        prefix, candidate = np.nonzero(affordable)
+        gates, of_prefix = np.unique(rank[prefix, candidate], return_inverse=True)
+
+        # A gate leads to the suffixes between it and the next cheaper gate, and to that gate if
+        # both have the same candidate.
+        suffix = np.arange(gates[-1] + 1 if len(gates) else 0)
+        of_suffix = np.searchsorted(gates, suffix)
+        same = suffixes.candidate[gates[of_suffix]] == suffixes.candidate[suffix]
+        gate_candidate = suffixes.candidate[gates]
+        return cls(
+            candidate=gate_candidate,
+            prefix=prefix,
+            of_prefix=of_prefix,
+            chained=np.nonzero(np.diff(gate_candidate) == 0)[0],
+            suffix=suffix[same],
+            of_suffix=of_suffix[same],
+        )
 
 
 def _min_costs(chain: ChainLimit) -> tuple[list[IntArray], list[IntArray]]:
@@ -217,6 +245,11 @@ def _min_costs(chain: ChainLimit) -> tuple[list[IntArray], list[IntArray]]:
 
 
 def _compile_several_limits(limits: list[ChainLimit], max_choices: int) -> DecisionDiagram:
+    """Return the diagram of all choices that keep every limit, one layer after another.
+
+    States are extended by every candidate of the next layer that all limits can afford. Then those
+    with the same candidate and the same completions under every limit are merged.
+    """
     layers = len(limits[0].tables)
     min_after = [_min_costs(chain)[1] for chain in limits]
     completions = [_completion_costs(chain) for chain in limits]
@@ -228,21 +261,21 @@ def _compile_several_limits(limits: list[ChainLimit], max_choices: int) -> Decis
         edges += len(candidate) * limits[0].tables[i].shape[1]
         if edges > MAX_EDGES:
             raise TooManyStatesError
-        after = np.stack(
+        extended = np.stack(
             [
                 cost[:, None] + chain.tables[i][candidate]
                 for cost, chain in zip(costs, limits, strict=True)
             ]
-        )
-        lowest = [cost + minimum[i] for cost, minimum in zip(after, min_after, strict=True)]
+        )  # the costs of every state with every next candidate
+        lowest = [cost + minimum[i] for cost, minimum in zip(extended, min_after, strict=True)]
         affordable = np.all(
             [cost <= chain.limit for cost, chain in zip(lowest, limits, strict=True)], axis=0
         )
-        source, taken = np.nonzero(affordable)
-        after = after[:, source, taken]
-        state = taken
-        for cost, chain, of_layer in zip(after, limits, completions, strict=True):
-            code = _encode_completions(chain.limit - cost, taken, of_layer[i])
+        source, next_candidate = np.nonzero(affordable)
+        next_costs = extended[:, source, next_candidate]
+        state = next_candidate
+        for cost, chain, of_layer in zip(next_costs, limits, completions, strict=True):
+            code = _encode_completions(chain.limit - cost, next_candidate, of_layer[i])
             # pair the codes and renumber both, so that they stay small
             code = np.unique(code, return_inverse=True)[1]
             state = np.unique(state * (len(code) + 1) + code, return_inverse=True)[1]
@@ -250,7 +283,7 @@ def _compile_several_limits(limits: list[ChainLimit], max_choices: int) -> Decis
         sources.append(start + source)
         start += len(candidate)
         children.append(start + state)
-        candidate, costs = taken[example], after[:, example]
+        candidate, costs = next_candidate[example], next_costs[:, example]
         choices.append(i * max_choices + candidate)
     ends = start + np.arange(len(candidate))
     return DecisionDiagram.from_edges(

@@ -48,14 +48,15 @@ class ExactConditionalPolicy(ConditionalPolicy):
         self._diagram = diagram
         self._edges = diagram.first, diagram.child, diagram.choice
         self._log_p = log_p
-        self._p = np.ones((log_p.size // diagram.no_choice, diagram.no_choice + 1))
-        np.exp(log_p.reshape(-1, diagram.no_choice), out=self._p[:, :-1])
-        self._values = _kernels.values(*self._edges, self._p)
+        # weights of choices, [policies, choices and none]: their probabilities, or logs of them
+        self._weights = np.ones((log_p.size // diagram.no_choice, diagram.no_choice + 1))
+        np.exp(log_p.reshape(-1, diagram.no_choice), out=self._weights[:, :-1])
+        self._values = _kernels.values(*self._edges, self._weights)
         self._linear = bool(self._values[:, 0].min() > MIN_LINEAR_PROBABILITY)
         if not self._linear:
-            self._p = np.zeros_like(self._p)  # log-probabilities from here on
-            self._p[:, :-1] = log_p.reshape(-1, diagram.no_choice)
-            self._values = _kernels.log_values(*self._edges, self._p)
+            self._weights = np.zeros_like(self._weights)
+            self._weights[:, :-1] = log_p.reshape(-1, diagram.no_choice)
+            self._values = _kernels.log_values(*self._edges, self._weights)
 
     @property
     def log_probability(self) -> FloatArray:
@@ -73,14 +74,14 @@ class ExactConditionalPolicy(ConditionalPolicy):
 
         self._check_possible()
         sweep = _kernels.marginals if self._linear else _kernels.log_marginals
-        return sweep(*self._edges, self._p, self._values)[:, :-1].reshape(self._log_p.shape)
+        return sweep(*self._edges, self._weights, self._values)[:, :-1].reshape(self._log_p.shape)
 
     def sample(self, n: int, rng: np.random.Generator) -> IntArray:
         from tabnas.feasible import _kernels
 
         self._check_possible()
         # one uniform number for each layer, and one for the nodes that make no choice
-        uniform = rng.random((len(self._p), n, self._diagram.layers + 1))
+        uniform = rng.random((len(self._weights), n, self._diagram.layers + 1))
         drawn = _kernels.sample(
             *self._edges, self._values, not self._linear, uniform, self._diagram.max_choices
         )

@@ -24,19 +24,17 @@ DATETIME_KINDS = ("datetime",)
 class ColumnTerms:
     """The microseconds that a table's columns add to a call.
 
-    Columns of a kind are computed together: a term in the plural (`quantities_us`) is added once if
-    there are such columns, one in the singular (`quantity_us`) for each of them. Categorical
-    columns are computed one after the other, so they have no common term. In these names, as in
-    latency tables, *quantities* are numeric and boolean columns, *categories* categorical columns,
-    and *moments* datetime columns.
+    Columns of a kind are computed together: one term is added once if there are such columns, and
+    one for each of them. Categorical columns are computed one after the other, so they have no
+    common term.
     """
 
     answer_us: Microseconds  # labels and probabilities from the network's outputs
-    quantities_us: Microseconds  # once, if there are numeric or boolean columns
-    quantity_us: Microseconds  # for each numeric or boolean column
-    category_us: Microseconds  # for each categorical column, its embedding included
-    moments_us: Microseconds  # once, if there are datetime columns
-    moment_us: Microseconds  # for each datetime column
+    numeric_once_us: Microseconds  # once, if there are numeric or boolean columns
+    numeric_each_us: Microseconds  # for each numeric or boolean column
+    category_each_us: Microseconds  # for each categorical column, its embedding included
+    datetime_once_us: Microseconds  # once, if there are datetime columns
+    datetime_each_us: Microseconds  # for each datetime column
 
     def predict_us(self, encoder: TableEncoder) -> float:
         """Return the microseconds that the columns of this encoder add."""
@@ -47,11 +45,11 @@ class ColumnTerms:
         )
         return (
             self.answer_us
-            + self.quantities_us * bool(numeric)
-            + self.quantity_us * numeric
-            + self.category_us * categorical
-            + self.moments_us * bool(datetime)
-            + self.moment_us * datetime
+            + self.numeric_once_us * bool(numeric)
+            + self.numeric_each_us * numeric
+            + self.category_each_us * categorical
+            + self.datetime_once_us * bool(datetime)
+            + self.datetime_each_us * datetime
         )
 
 

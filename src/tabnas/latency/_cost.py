@@ -9,7 +9,7 @@ from tabnas.errors import TabNASError
 from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._terms import LatencyTerms
 from tabnas.latency.runtimes import DEFAULT_RESOLUTION
-from tabnas.space import LATENCY_COSTS, ChainCost, Precision, SearchSpace
+from tabnas.space import LATENCY_ROWS, ChainCost, Precision, SearchSpace
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,13 +37,13 @@ class LatencyCost(ChainCost):
     """The cost of each precision, this one included; empty if all take as long."""
 
     def __post_init__(self) -> None:
-        if self.name not in LATENCY_COSTS:
-            raise TabNASError(f"name must be {' or '.join(LATENCY_COSTS)}, got {self.name!r}")
+        if self.name not in LATENCY_ROWS:
+            raise TabNASError(f"name must be {' or '.join(LATENCY_ROWS)}, got {self.name!r}")
 
     @property
     def rows(self) -> int:
         """The number of rows of a call."""
-        return LATENCY_COSTS[self.name]
+        return LATENCY_ROWS[self.name]
 
     def at_precision(self, precision: Precision) -> LatencyCost:
         if not self.by_precision:

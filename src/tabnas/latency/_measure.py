@@ -84,21 +84,23 @@ def untrained_model(
     architecture: Architecture,
     encoder: TableEncoder,
     target: Target,
-    dimensions: Sequence[int] = (),
+    category_dimensions: Sequence[int] = (),
     knots: Sequence[Sequence[float]] = (),
     precision: Precision = Precision.FLOAT32,
 ) -> Model:
     """Return a model with random weights, which do not affect latency.
 
-    `dimensions`, `knots` and `precision` are those of `Model`.
+    `category_dimensions`, `knots` and `precision` are those of `Model`.
     """
-    shapes = weight_shapes(make_network_spec(encoder, target, dimensions, knots), architecture)
+    shapes = weight_shapes(
+        make_network_spec(encoder, target, category_dimensions, knots), architecture
+    )
     rng = stream(0, f"untrained/{architecture}")
     return Model(
         encoder=encoder,
         target=target,
         architecture=architecture,
-        dimensions=tuple(dimensions),
+        category_dimensions=tuple(category_dimensions),
         knots=tuple(map(tuple, knots)),
         precision=precision,
         weights={

@@ -22,7 +22,7 @@ from tabnas.latency._table import CallTable, LatencyTable
 from tabnas.latency._terms import NetworkShape, fit_terms
 from tabnas.latency.runtimes import Runtime, SurveySize
 from tabnas.model import Model
-from tabnas.space import LATENCY_COSTS, Architecture, Precision
+from tabnas.space import LATENCY_ROWS, Architecture, Precision
 from tabnas.streams import stream
 from tabnas.types import FloatArray
 
@@ -86,7 +86,7 @@ def measure_machine(
     """Measure this machine; it takes about `seconds`, and more to prepare: in C, to compile."""
     machine = Machine.here(runtime)
     probes = Probes.random(runtime.survey)
-    row_counts = sorted(LATENCY_COSTS.values())
+    row_counts = sorted(LATENCY_ROWS.values())
     measured_rows = row_counts[:1] if runtime.loops_over_rows else row_counts
     kinds = [(rows, precision) for rows in measured_rows for precision in runtime.precisions]
     makers = [
@@ -147,18 +147,20 @@ def fit_call_table(
     errors = terms.errors(shapes[fitted:], network_us[fitted:].tolist())
     encoders = [probe.model.encoder for probe in tables if probe.model is not None]
     predicted_network_us = np.array([terms.predict_us(probe.shape) for probe in tables])
-    columns = fit_column_terms(encoders[::2], (file_us - predicted_network_us)[::2], file_us[::2])
+    columns_us = file_us - predicted_network_us
+    columns = fit_column_terms(*map(_to_fit, (encoders, columns_us, file_us)))
     predicted_us = predicted_network_us + [columns.predict_us(encoder) for encoder in encoders]
     embedded_shapes = [probe.shape for probe in embedded]
     layers_us = np.array([terms.predict_us(shape) for shape in embedded_shapes])
     embeddings = fit_embedding_terms(
-        embedded_shapes[::2], (embedded_us - layers_us)[::2], embedded_us[::2]
+        *map(_to_fit, (embedded_shapes, embedded_us - layers_us, embedded_us))
     )
     embedding_us = [
         embeddings.predict_us(shape.columns, shape.knots, shape.architecture.dimension)
         for shape in embedded_shapes
     ]
-    embedded_errors = np.abs((layers_us + embedding_us) / embedded_us - 1)[1::2]
+    table_errors = _held_out(np.abs(predicted_us / file_us - 1))
+    embedded_errors = _held_out(np.abs((layers_us + embedding_us) / embedded_us - 1))
     return CallTable(
         rows=rows,
         precision=precision,
@@ -169,13 +171,23 @@ def fit_call_table(
         held_out=len(errors),
         median_error=float(np.median(errors)),
         p90_error=float(np.quantile(errors, 0.9)),
-        tables=len(encoders[::2]),
-        tables_median_error=float(np.median(np.abs(predicted_us / file_us - 1)[1::2])),
-        embedded=len(embedded_shapes[::2]),
+        tables=len(_to_fit(encoders)),
+        tables_median_error=float(np.median(table_errors)),
+        embedded=len(_to_fit(embedded_shapes)),
         embedded_median_error=float(np.median(embedded_errors)),
         embedded_p90_error=float(np.quantile(embedded_errors, 0.9)),
         spread=relative_spread(medians_us),
     )
+
+
+def _to_fit(values: Any) -> Any:
+    """Return the values of the tables, or networks with embeddings, that terms are fitted to."""
+    return values[::2]
+
+
+def _held_out(values: Any) -> Any:
+    """Return the values of the others, on which errors are measured."""
+    return values[1::2]
 
 
 # -- probes --------------------------------------------------------------------------------------
@@ -221,7 +233,7 @@ def random_table(number: int, max_width: int) -> Probe:
     encoder = TableEncoder.fit(table)
     labels = rng.choice([f"class {k}" for k in range(int(rng.integers(2, 6)))], size=EXAMPLES)
     target = fit_target("label", Table.from_data({"label": labels}).column("label"))
-    dimensions = [min(8, categories) for categories in encoder.categories]
+    dimensions = [min(8, categories) for categories in encoder.n_categories]
     architecture = _random_architecture(rng, 2, max_width)
     model = untrained_model(architecture, encoder, target, dimensions)
     shape = NetworkShape(model.spec.inputs.width, architecture, model.spec.outputs)

@@ -24,7 +24,7 @@ from tabnas.latency._embeddings import EmbeddingTerms
 from tabnas.latency._machine import Machine
 from tabnas.latency._terms import LatencyTerms
 from tabnas.latency.runtimes import RUNTIMES
-from tabnas.space import LATENCY_COSTS, Precision
+from tabnas.space import LATENCY_ROWS, Precision
 
 KIND = "tabnas latency table"
 FORMAT = 3
@@ -78,9 +78,9 @@ class LatencyTable:
 
     def cost(self, name: str, overhead_us: float | None = None) -> LatencyCost:
         """Return the cost of that name: "latency_us" or "batch_latency_us"."""
-        if name not in LATENCY_COSTS:
-            raise TabNASError(f"name must be {' or '.join(LATENCY_COSTS)}, got {name!r}")
-        rows = LATENCY_COSTS[name]
+        if name not in LATENCY_ROWS:
+            raise TabNASError(f"name must be {' or '.join(LATENCY_ROWS)}, got {name!r}")
+        rows = LATENCY_ROWS[name]
         resolution = RUNTIMES[self.machine.runtime].resolution(rows)
         return join_precisions(
             {
@@ -164,7 +164,7 @@ class _TableFile:
                     f"terms {must} have single_weight_us for the runtime {runtime.name}"
                 )
         found = [(call.rows, call.precision) for call in self.calls]
-        expected = [(r, p) for r in sorted(LATENCY_COSTS.values()) for p in runtime.precisions]
+        expected = [(r, p) for r in sorted(LATENCY_ROWS.values()) for p in runtime.precisions]
         if found != expected:
             raise TabNASError(
                 f"calls must be of {_describe(expected)}, got {_describe(found) or 'none'}"

@@ -38,7 +38,7 @@ class ModelDocument(Header):
     """The content of `model.json`."""
 
     architecture: str
-    dimensions: tuple[int, ...]
+    dimensions: tuple[int, ...]  # of the embedding of each categorical column
     knots: tuple[tuple[float, ...], ...] = ()
     precision: Precision = Precision.FLOAT32
     encoder: dict[str, Any]

@@ -66,7 +66,7 @@ def save_model(model: Model, folder: str | Path, *, overwrite: bool = False) -> 
 def _content(model: Model, weights_digest: str) -> dict[str, Any]:
     return {
         "architecture": str(model.architecture),
-        "dimensions": list(model.dimensions),
+        "dimensions": list(model.category_dimensions),
         "knots": [list(knots) for knots in model.knots],
         "precision": str(model.precision),
         "limits": dict(model.limits),
@@ -146,7 +146,7 @@ def load_model(folder: str | Path) -> Model:
             encoder=encoder,
             target=target,
             architecture=architecture,
-            dimensions=document.dimensions,
+            category_dimensions=document.dimensions,
             knots=document.knots,
             precision=document.precision,
             weights=weights,

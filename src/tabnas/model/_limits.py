@@ -11,7 +11,7 @@ from tabnas.nets import NetworkSpec
 from tabnas.space import (
     ABSENT,
     COSTS,
-    LATENCY_COSTS,
+    LATENCY_ROWS,
     Architecture,
     Precision,
     SearchSpace,
@@ -42,20 +42,20 @@ def compute_network_costs(
     return compute_costs(space, architecture, precision=precision, required=required)
 
 
-def check_limits(limits: Mapping[str, float]) -> dict[str, float]:
+def normalize_limits(limits: Mapping[str, float]) -> dict[str, float]:
     """Return the limits as plain numbers, integral ones as `int`.
 
     A limit on an unknown cost is an error, because nothing could check it.
     """
-    checked: dict[str, float] = {}
+    normalized: dict[str, float] = {}
     for name, upper in limits.items():
         is_number = isinstance(upper, Real) and not isinstance(upper, bool)
         if not isinstance(name, str) or not is_number or not 0 <= upper < inf:
             raise TabNASError(f"the limit on {name} must be a number of at least 0, got {upper!r}")
-        if name not in COSTS and name not in LATENCY_COSTS:
+        if name not in COSTS and name not in LATENCY_ROWS:
             raise TabNASError(
                 f"the limit on {name} cannot be checked, since there is no cost of that name; "
                 "add a custom cost to tabnas.space.COSTS first"
             )
-        checked[name] = int(upper) if upper == int(upper) else float(upper)
-    return checked
+        normalized[name] = int(upper) if upper == int(upper) else float(upper)
+    return normalized

@@ -22,9 +22,9 @@ from tabnas.data import (
     Target,
     UnseenCategories,
 )
-from tabnas.data.lowlevel import RowError, rename_rows
+from tabnas.data.lowlevel import RowError, renumber_rows
 from tabnas.errors import InfeasibleError, TabNASError
-from tabnas.model._limits import check_limits, compute_network_costs
+from tabnas.model._limits import compute_network_costs, normalize_limits
 from tabnas.model._network_spec import Float32Array, make_examples, make_network_spec
 from tabnas.model._rounding import round_weights
 from tabnas.model._weights import check_weights, weight_shapes
@@ -55,7 +55,7 @@ class Model:
     encoder: TableEncoder
     target: Target
     architecture: Architecture
-    dimensions: tuple[int, ...] = ()  # of the embedding of each categorical column
+    category_dimensions: tuple[int, ...] = ()  # of the embedding of each categorical column
     knots: tuple[tuple[float, ...], ...] = ()  # of each numeric feature, if numbers are embedded
     precision: Precision = Precision.FLOAT32  # that weights are stored in, and rounded to
     weights: Mapping[str, Float32Array]  # by name, as `SuperNet.standalone(...).weights()`
@@ -68,14 +68,14 @@ class Model:
                 f"got {type(self.target).__name__}"
             )
         set_field = object.__setattr__
-        set_field(self, "dimensions", tuple(map(int, self.dimensions)))
+        set_field(self, "category_dimensions", tuple(map(int, self.category_dimensions)))
         set_field(self, "precision", check_precision(self.precision))
         if not self.architecture.dimension:
             set_field(self, "knots", ())
-        spec = make_network_spec(self.encoder, self.target, self.dimensions, self.knots)
+        spec = make_network_spec(self.encoder, self.target, self.category_dimensions, self.knots)
         set_field(self, "knots", spec.inputs.knots)  # as float32
         # read-only, so that limits cannot change after the model was checked against them
-        set_field(self, "limits", MappingProxyType(check_limits(self.limits)))
+        set_field(self, "limits", MappingProxyType(normalize_limits(self.limits)))
         self.check_limits()
         shapes = weight_shapes(spec, self.architecture)
         weights = round_weights(check_weights(self.weights, shapes), self.precision)
@@ -88,7 +88,7 @@ class Model:
     @cached_property
     def spec(self) -> NetworkSpec:
         """The inputs, outputs and loss of the network."""
-        return make_network_spec(self.encoder, self.target, self.dimensions, self.knots)
+        return make_network_spec(self.encoder, self.target, self.category_dimensions, self.knots)
 
     @property
     def costs(self) -> dict[str, float]:
@@ -162,7 +162,7 @@ class Model:
         counter = UnseenCategories(self.encoder) if unseen is None else unseen
 
         def predict(start: int, chunk: Table) -> Result:
-            with rename_rows(np.arange(start, start + len(chunk))):
+            with renumber_rows(np.arange(start, start + len(chunk))):
                 encoded = self.encoder.encode(chunk)
                 raw = self._forward(encoded)
             counter.add(encoded)
@@ -181,7 +181,7 @@ class Model:
         The function takes the number of a chunk's first row, and the chunk: the columns that the
         model needs, and the columns `extra`.
         """
-        if table.named and self.encoder.named:
+        if table.has_names and self.encoder.has_names:
             # a missing column raises an error with the nearest name
             self.encoder.match_columns(table)
             names = {column.name for column in self.encoder.columns}

@@ -23,14 +23,15 @@ LOSSES = {
 def make_network_spec(
     encoder: TableEncoder,
     target: Target,
-    dimensions: Sequence[int] = (),
+    category_dimensions: Sequence[int] = (),
     knots: Sequence[Sequence[float]] = (),
 ) -> NetworkSpec:
     """Return the inputs, outputs and loss of a network for this encoder and target.
 
     The loss is logistic for binary, softmax for multiclass and squared error for regression
-    targets. `dimensions` has the width of the embedding of each categorical column, `knots` those
-    of each numeric feature (see `tabnas.nets.Inputs`); without them, numbers have no embeddings.
+    targets. `category_dimensions` has the width of the embedding of each categorical column,
+    `knots` those of each numeric feature (see `tabnas.nets.Inputs`); without them, numbers have no
+    embeddings.
 
     >>> from tabnas.data import Table, fit_target
     >>> table = Table.from_data({"age": [31, 44, 27], "city": ["Bern", "Basel", "Bern"]})
@@ -39,16 +40,16 @@ def make_network_spec(
     >>> spec.inputs.width, spec.inputs.embedding_parameters, str(spec.loss)
     (5, 12, 'squared_error')
     """
-    if len(dimensions) != len(encoder.categories):
+    if len(category_dimensions) != len(encoder.n_categories):
         raise TabNASError(
-            f"there must be one embedding dimension for each of the {len(encoder.categories)} "
-            f"categorical columns, got {len(dimensions)}"
+            f"there must be one embedding dimension for each of the {len(encoder.n_categories)} "
+            f"categorical columns, got {len(category_dimensions)}"
         )
     embeddings = [
         Embedding(categories=categories, dimension=check_int("a dimension", dimension, minimum=1))
-        for categories, dimension in zip(encoder.categories, dimensions, strict=True)
+        for categories, dimension in zip(encoder.n_categories, category_dimensions, strict=True)
     ]
-    inputs = Inputs(numeric=len(encoder.features), embeddings=embeddings, knots=knots)
+    inputs = Inputs(numeric=len(encoder.features), category_embeddings=embeddings, knots=knots)
     return NetworkSpec(inputs=inputs, loss=LOSSES[target.task], outputs=target.outputs)
 
 

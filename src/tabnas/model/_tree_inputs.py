@@ -67,7 +67,7 @@ class TreeInputs:
 
         def encode_column(name: str, values: Any) -> None:
             column = by_name[name]
-            if column.categories:
+            if column.n_categories:
                 codes = np.empty(length, np.int32)
                 column.encode(values, np.empty((length, 0), np.float32), codes)
                 inputs = _from_codes(column, codes)
@@ -83,7 +83,7 @@ class TreeInputs:
         matrix = np.empty((len(encoded), len(self.is_category)), np.float32)
         first = number = category = 0
         for column in self.encoder.columns:
-            if column.categories:
+            if column.n_categories:
                 inputs = _from_codes(column, encoded.categorical[:, category])
                 category += 1
             else:
@@ -96,7 +96,7 @@ class TreeInputs:
 
     def _inputs(self) -> Iterator[tuple[str, bool]]:
         for column in self.encoder.columns:
-            if column.categories:
+            if column.n_categories:
                 yield column.name, True
                 if _has_too_many(column):
                     yield column.name, False
@@ -146,7 +146,7 @@ def _with_nan(column: FittedColumn, numeric: FloatArray | Float32Array) -> Float
 
 
 def _from_codes(column: FittedColumn, codes: Int32Array) -> FloatArray:
-    missing = _has_missing(column) & (codes == column.categories - 1)
+    missing = _has_missing(column) & (codes == column.n_categories - 1)
     inputs = [codes]
     if _has_too_many(column):
         pooled = codes.copy()
@@ -156,7 +156,7 @@ def _from_codes(column: FittedColumn, codes: Int32Array) -> FloatArray:
 
 
 def _has_too_many(column: FittedColumn) -> bool:
-    return column.categories - _has_missing(column) > MAX_TREE_CATEGORIES
+    return column.n_categories - _has_missing(column) > MAX_TREE_CATEGORIES
 
 
 def _has_missing(column: FittedColumn) -> bool:

@@ -14,9 +14,6 @@ from tabnas.space import Architecture
 
 Shapes = dict[str, tuple[int, ...]]
 
-LENGTH_BYTES = 8  # at the beginning of a file, which hold the length of its header
-MAX_HEADER = 16 << 20  # bytes; an array takes some 100
-
 
 def weight_shapes(spec: NetworkSpec, architecture: Architecture) -> Shapes:
     """Return the name and shape of every array of a stand-alone network without building it.
@@ -29,7 +26,7 @@ def weight_shapes(spec: NetworkSpec, architecture: Architecture) -> Shapes:
     """
     shapes: Shapes = {
         f"embedding.{column}": (embedding.categories, embedding.dimension)
-        for column, embedding in enumerate(spec.inputs.embeddings)
+        for column, embedding in enumerate(spec.inputs.category_embeddings)
     }
     fan_in = spec.inputs.width
     if architecture.dimension:

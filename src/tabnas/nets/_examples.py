@@ -128,14 +128,14 @@ def _check_numeric(numeric: ArrayLike | None, rows: int, inputs: Inputs) -> Floa
 
 
 def _check_categorical(categorical: ArrayLike | None, rows: int, inputs: Inputs) -> Int32Array:
-    columns = len(inputs.embeddings)
+    columns = len(inputs.category_embeddings)
     if categorical is None and columns:
         raise TabNASError(
             f"categorical must have {columns} columns, as the network spec has, got None"
         )
     categorical = np.zeros((rows, 0), np.int32) if categorical is None else categorical
     array = check_array("categorical inputs", categorical, (rows, columns), np.int32)
-    for column, embedding in enumerate(inputs.embeddings):
+    for column, embedding in enumerate(inputs.category_embeddings):
         name = f"the categories of column {column}"
         check_range(name, array[:, column], 0, embedding.categories - 1)
     return array

@@ -26,7 +26,7 @@ def init_weights(shape: SuperNetShape, seed: int) -> dict[str, Float32Array]:
     """
     weights = {
         name: _uniform(seed, name, size, 1.0 / sqrt(size[1]))
-        for name, size in shape.embeddings.items()
+        for name, size in shape.category_embeddings.items()
     }
     if shape.knots:
         weights[NUMERIC_EMBEDDING] = _init_numeric_embedding(shape, seed)

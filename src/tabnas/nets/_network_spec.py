@@ -46,28 +46,28 @@ class Inputs:
     not embedded. If the architecture has numeric embeddings of dimension d, the inputs end with
     dimension 1 of all embedded columns, dimension 2 of all, and so on up to d.
 
-    >>> Inputs(numeric=13, embeddings=[Embedding(categories=100, dimension=39)] * 26).width
+    >>> Inputs(numeric=13, category_embeddings=[Embedding(categories=100, dimension=39)] * 26).width
     1027
     >>> inputs = Inputs(numeric=3, knots=[(-1.0, 0.0, 1.5), (), (0.0, 1.0)])
-    >>> inputs.embedded, inputs.numeric_embeddings([0, 2])
+    >>> inputs.embedded_numeric, inputs.numeric_embeddings([0, 2])
     ((0, 2), NumericEmbeddings(columns=2, knots=5, dimensions=(0, 2)))
     """
 
     numeric: int = 0
-    embeddings: tuple[Embedding, ...] = ()
+    category_embeddings: tuple[Embedding, ...] = ()
     knots: tuple[tuple[float, ...], ...] = ()
 
     def __init__(
         self,
         *,
         numeric: int = 0,
-        embeddings: Iterable[Embedding] = (),
+        category_embeddings: Iterable[Embedding] = (),
         knots: Iterable[Iterable[float]] = (),
     ) -> None:
         object.__setattr__(
             self, "numeric", check_int("the number of numeric columns", numeric, minimum=0)
         )
-        object.__setattr__(self, "embeddings", tuple(embeddings))
+        object.__setattr__(self, "category_embeddings", tuple(category_embeddings))
         columns = tuple(_check_knots(column, values) for column, values in enumerate(knots))
         if columns and len(columns) != self.numeric:
             raise TabNASError(
@@ -80,10 +80,10 @@ class Inputs:
     @property
     def width(self) -> int:
         """The number of input units of the first layer, without numeric embeddings."""
-        return self.numeric + sum(embedding.dimension for embedding in self.embeddings)
+        return self.numeric + sum(embedding.dimension for embedding in self.category_embeddings)
 
     @cached_property
-    def embedded(self) -> tuple[int, ...]:
+    def embedded_numeric(self) -> tuple[int, ...]:
         """The numeric columns that have knots."""
         return tuple(column for column, knots in enumerate(self.knots) if knots)
 
@@ -97,16 +97,20 @@ class Inputs:
         self, dimensions: Iterable[int] = DEFAULT_DIMENSIONS
     ) -> NumericEmbeddings | None:
         """Return the input layer of a search space; None if no column has knots."""
-        if not self.embedded:
+        if not self.embedded_numeric:
             return None
         return NumericEmbeddings(
-            columns=len(self.embedded), knots=sum(map(len, self.knots)), dimensions=dimensions
+            columns=len(self.embedded_numeric),
+            knots=sum(map(len, self.knots)),
+            dimensions=dimensions,
         )
 
     @property
     def embedding_parameters(self) -> int:
-        """The number of parameters of all embedding tables."""
-        return sum(embedding.categories * embedding.dimension for embedding in self.embeddings)
+        """The number of parameters of all embeddings of categories."""
+        return sum(
+            embedding.categories * embedding.dimension for embedding in self.category_embeddings
+        )
 
 
 def _check_knots(column: int, knots: Iterable[float]) -> tuple[float, ...]:

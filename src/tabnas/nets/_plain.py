@@ -28,7 +28,7 @@ def read_between_knots(inputs: Inputs, numeric: NDArray[Any]) -> FloatArray:
 
     The two knots next to a value share a weight of 1; a value beyond the last reads that alone.
     """
-    columns = inputs.embedded
+    columns = inputs.embedded_numeric
     ends = np.cumsum([len(knots) for knots in inputs.knots if knots])
     shares = np.zeros((len(numeric), len(columns), int(ends[-1]) if len(ends) else 0))
     for i, (column, end) in enumerate(zip(columns, ends, strict=True)):
@@ -60,9 +60,9 @@ def _embed_numbers(
     table: FloatArray, inputs: Inputs, numeric: NDArray[Any]
 ) -> Iterator[FloatArray]:
     """Yield each dimension of the numeric embeddings, [rows, embedded columns]."""
-    ends = np.cumsum([len(inputs.knots[column]) for column in inputs.embedded])
+    ends = np.cumsum([len(inputs.knots[column]) for column in inputs.embedded_numeric])
     for dimension in table:
-        columns = zip(inputs.embedded, np.split(dimension, ends[:-1]), strict=True)
+        columns = zip(inputs.embedded_numeric, np.split(dimension, ends[:-1]), strict=True)
         yield np.stack(
             [np.interp(numeric[:, c], inputs.knots[c], values) for c, values in columns], axis=1
         )

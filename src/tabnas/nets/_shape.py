@@ -86,9 +86,9 @@ class SuperNetShape:
             depth: DenseLayer(f"head.{depth}", unit_widths[depth], (spec.outputs,), is_hidden=False)
             for depth in self.depths
         }
-        self.embeddings = {
+        self.category_embeddings = {
             f"embedding.{column}": (embedding.categories, embedding.dimension)
-            for column, embedding in enumerate(spec.inputs.embeddings)
+            for column, embedding in enumerate(spec.inputs.category_embeddings)
         }
 
     @property
@@ -105,7 +105,7 @@ class SuperNetShape:
     def _table_shapes(self, dimension: int) -> dict[str, tuple[int, ...]]:
         """Return the shapes of all embeddings, with numeric ones of that dimension."""
         numeric = {NUMERIC_EMBEDDING: (dimension, self.knots)} if dimension else {}
-        return {**self.embeddings, **numeric}
+        return {**self.category_embeddings, **numeric}
 
     @property
     def dense_layers(self) -> tuple[DenseLayer, ...]:

@@ -99,7 +99,7 @@ class SuperNet:
         if isinstance(architecture, str):
             architecture = Architecture.parse(architecture)
         dimension = architecture.dimension
-        if dimension and not spec.inputs.embedded:
+        if dimension and not spec.inputs.embedded_numeric:
             raise TabNASError(
                 f"{architecture} has numeric embeddings, so the inputs of its network spec must "
                 "have knots, got none; pass Inputs(knots=...)"

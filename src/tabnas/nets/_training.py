@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError, check_int
-from tabnas.nets._averaging import WeightAverage
 from tabnas.nets._errors import NonFiniteLossError
 from tabnas.nets._examples import Examples, Float32Array, TrainingRows
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._stretches import collect_stretch, count_steps
 from tabnas.nets._supernet import ChildLike, SuperNet
+from tabnas.nets._weight_average import WeightAverage
 from tabnas.states import check_keys, read_counts, read_floats, subtree
 
 MAX_AVERAGING = 1_000_000

@@ -114,9 +114,7 @@ class WindowedBatches:
         order = np.arange(self._full)
         if len(self._ends) > 1:  # else all rows are in memory, and stay there
             order = stream(self._seed, f"blocks/{epoch + 1}").permutation(self._full)
-        if (
-            self._rest
-        ):  # the block that is not full comes last, so that all epochs have equally many steps
+        if self._rest:  # that block comes last, so that all epochs have equally many steps
             order = np.append(order, self._full)
         blocks = order[window * self._window_blocks : (window + 1) * self._window_blocks]
         by_worker = [blocks[worker :: self._workers] for worker in range(self._workers)]

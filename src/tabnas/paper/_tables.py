@@ -77,7 +77,9 @@ class PaperTable:
         encoder = TableEncoder.fit(data.features, scaling=self.scaling, rows=split.train)
         if self.max_categories:
             encoder = encoder.with_max_categories(self.max_categories)
-        spec = make_network_spec(encoder, data.target, (self.embedding,) * len(encoder.categories))
+        spec = make_network_spec(
+            encoder, data.target, (self.embedding,) * len(encoder.n_categories)
+        )
         training, validation = (
             make_examples(spec, encoder.encode(data.features, rows=part), data.y[part])
             for part in (split.train, split.validation)

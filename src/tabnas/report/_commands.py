@@ -12,7 +12,7 @@ from tabnas.decoding import decode
 from tabnas.errors import TabNASError
 from tabnas.formatting import sanitize, shorten
 from tabnas.settings import RunSettings, Setting, Shares, TradeoffSettings, get_settings
-from tabnas.space import LATENCY_COSTS
+from tabnas.space import LATENCY_ROWS
 
 SOURCE = "config.toml"
 PREDICT = "tabnas predict . new.csv --out predictions.csv\ntabnas evaluate . labelled.csv"
@@ -233,7 +233,7 @@ def _word(value: Any) -> str:
 def _limit(name: str, value: Any) -> list[str]:
     """Return the option that sets a limit: `--max-COST N` if there is one, or `--max COST=N`."""
     limit = _positive(value)
-    if name in LATENCY_COSTS or (name in COUNTED and limit.isdecimal()):
+    if name in LATENCY_ROWS or (name in COUNTED and limit.isdecimal()):
         return _option(f"max_{name}", limit)
     if name in BYTES:  # there is no fraction of a byte
         raise NoCommandError

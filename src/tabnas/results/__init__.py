@@ -33,7 +33,7 @@ from tabnas.results._run import (
     RunResult,
     Snapshot,
     TargetSummary,
-    WiderStep,
+    WiderNeighbour,
     decode_history,
     decode_result,
 )
@@ -89,7 +89,7 @@ __all__ = [
     "TeacherSummary",
     "TradeoffModel",
     "TradeoffResult",
-    "WiderStep",
+    "WiderNeighbour",
     "decode_history",
     "decode_result",
     "decode_tradeoff",

@@ -103,7 +103,7 @@ class LimitEffect:
 
 
 @dataclass(frozen=True)
-class WiderStep:
+class WiderNeighbour:
     """An architecture with one layer a step wider, and the costs whose limits it violates."""
 
     architecture: Architecture
@@ -186,7 +186,7 @@ class RunResult(TimedResult):
     chosen_by: str  # what candidates were compared by
     trained_on_all_rows: bool
     limit_effects: tuple[LimitEffect, ...]
-    wider_steps: tuple[WiderStep, ...]
+    wider_steps: tuple[WiderNeighbour, ...]
     rows: RowCounts
     columns: Mapping[str, str]  # how each was encoded
     table: str  # digest of the table's rows
@@ -227,7 +227,7 @@ class RunResult(TimedResult):
     @property
     def binding_limits(self) -> set[str]:
         """The limits that forbid a network one step wider."""
-        return {name for step in self.wider_steps for name in step.violates}
+        return {name for neighbour in self.wider_steps for name in neighbour.violates}
 
     @property
     def teacher_distance(self) -> TeacherDistance | None:

@@ -37,7 +37,7 @@ from tabnas.runs.folders._tradeoff_result import build_tradeoff_result
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._memory import estimate_network_bytes
 from tabnas.runs.plan._plan import Plan
-from tabnas.runs.plan._timing import estimate_speedup
+from tabnas.runs.plan._time_estimates import estimate_speedup
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data, prepare_unlimited

@@ -228,7 +228,7 @@ def build_model(weights: Weights, chosen: Candidate, data: PreparedData, plan: P
         encoder=data.encoder,
         target=data.target,
         architecture=chosen.architecture,
-        dimensions=data.dimensions,
+        category_dimensions=data.category_dimensions,
         knots=data.spec.inputs.knots,
         precision=chosen.precision,
         weights=weights,

@@ -30,7 +30,7 @@ from tabnas.runs._final_training import train_final_model
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._progress import Progress, ProgressCallback
-from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
@@ -42,14 +42,14 @@ from tabnas.runs.evaluation._scores import (
     score_test_rows,
 )
 from tabnas.runs.evaluation._teacher_scores import score_teacher
+from tabnas.runs.plan._broadcast_plan import broadcast_plan
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._plan import Plan, SavedPlan
-from tabnas.runs.plan._shared_plan import share_plan
 from tabnas.runs.plan._teacher_plan import check_own_teacher, name_own_teacher
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepare import prepare_data
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.search._search_step import SearchResult, search_step
+from tabnas.runs.search._find_candidates import SearchResult, find_candidates
 from tabnas.settings import RunSettings
 from tabnas.stores import Store
 from tabnas.teachers import EstimatorTeacher
@@ -65,7 +65,7 @@ class FinishedRun:
     plan: Plan
     metric: Metric
     candidates: tuple[Candidate, ...]  # best first
-    one_shot: tuple[float, ...]  # the loss of each candidate with the SuperNet's weights
+    one_shot_losses: tuple[float, ...]  # of each candidate, with the SuperNet's weights
     limit_effects: tuple[LimitEffect, ...]
     scores: dict[str, Scores]  # on the test rows: of the network and the reference models
     teacher: TeacherSummary | None  # None if there was none
@@ -134,13 +134,13 @@ class PlannedRun(RunContext):
             # search keeps Python's global lock for longer than they do
             search = pool.start(
                 "search",
-                partial(search_step, self, on_progress, checkpoint),
+                partial(find_candidates, self, on_progress, checkpoint),
                 in_background=pool.threads > 1,
             )
             if self.plan.latency is not None:
                 search.result()  # it measures networks, so nothing works beside it
             get_references = start_references(self, on_progress, checkpoint, pool)
-            answers, teachers = teacher_step(self, on_progress, checkpoint, pool)
+            answers, teachers = run_teacher(self, on_progress, checkpoint, pool)
             run = replace(self, answers=answers, teachers=teachers)
             finished = train_and_evaluate(
                 run, search.result(), on_progress, checkpoint, pool, get_references
@@ -153,8 +153,8 @@ class PlannedRun(RunContext):
         def ignore(progress: Progress) -> None: ...
 
         with checkpoint.handle_signals(), make_pool(self, checkpoint) as pool:
-            search = search_step(self, ignore, checkpoint)
-            answers, teachers = teacher_step(self, ignore, checkpoint, pool)
+            search = find_candidates(self, ignore, checkpoint)
+            answers, teachers = run_teacher(self, ignore, checkpoint, pool)
             run = replace(self, answers=answers, teachers=teachers)
             candidates = train_candidates(run, search.architectures, ignore, checkpoint, pool)
             order, _ = rank_candidates(run, candidates)
@@ -216,7 +216,9 @@ def plan_run(
         )
 
     earlier = None if saved_plan is None else SavedPlan.decode(saved_plan)
-    plan = make(earlier) if process_group.size == 1 else share_plan(make, earlier, process_group)
+    plan = (
+        make(earlier) if process_group.size == 1 else broadcast_plan(make, earlier, process_group)
+    )
     run = PlannedRun(
         settings=settings,
         data=prepared,
@@ -246,13 +248,18 @@ def plan_own_teacher(plan: Plan, teacher: EstimatorTeacher, data: PreparedData) 
 
 
 def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
-    """Return the metric that candidates are chosen by; raise an error if the rows lack it."""
+    """Return the metric that candidates are chosen by; raise an error if it has no value."""
     task = data.target.task
     metric = get_metric(settings.metric, task) if settings.metric else default_metric(task)
-    rows = data.train_and_validation if data.folds else data.validation
-    guess = trivial_prediction(data.target, rows.y, rows.weight, len(rows))
-    primary_loss(metric, data.target, rows.y, guess, rows.weight)
+    _check_metric(metric, data)
     return metric
+
+
+def _check_metric(metric: Metric, data: PreparedData) -> None:
+    """Raise an error if the metric has no value on the rows that candidates are chosen by."""
+    rows = data.train_and_validation if data.folds else data.validation
+    any_prediction = trivial_prediction(data.target, rows.y, rows.weight, len(rows))
+    primary_loss(metric, data.target, rows.y, any_prediction, rows.weight)
 
 
 def start_references(
@@ -294,10 +301,10 @@ def train_and_evaluate(
     """
     data = run.data
     candidates = train_candidates(run, search.architectures, on_progress, checkpoint, pool)
-    one_shot_losses = dict(zip(search.architectures, search.one_shot, strict=True))
-    one_shot = [one_shot_losses[candidate.architecture] for candidate in candidates]
+    losses = dict(zip(search.architectures, search.one_shot, strict=True))
+    one_shot_losses = [losses[candidate.architecture] for candidate in candidates]
     candidates += [candidate for candidate, _ in earlier]
-    one_shot += [loss for _, loss in earlier]
+    one_shot_losses += [loss for _, loss in earlier]
     order, notes = rank_candidates(run, candidates)
     ranked = [candidates[k] for k in order]
     final = train_final_model(run, ranked, on_progress, checkpoint, pool)
@@ -330,7 +337,7 @@ def train_and_evaluate(
         plan=run.plan,
         metric=run.metric,
         candidates=tuple(candidates[k] for k in order),
-        one_shot=tuple(one_shot[k] for k in order),
+        one_shot_losses=tuple(one_shot_losses[k] for k in order),
         limit_effects=search.effects,
         scores=scores | references.scores | teacher_scores,
         teacher=teacher,

@@ -101,12 +101,12 @@ def _group_by_embeddings(
     """Group settings that get the same embeddings, each group with its encoded rows."""
     groups: dict[Any, tuple[PreparedData, list[RunSettings]]] = {}
     for settings in all_settings:
-        encoder, dimensions = fit_embeddings(unlimited.encoder, settings.budget)
+        encoder, dimensions = fit_embeddings(unlimited.encoder, settings.computed_budget)
         rule = unlimited.knot_rule
-        knots = () if rule is None else rule.choose(settings.budget)
-        embeddings = (encoder.categories, dimensions, knots)
+        knots = () if rule is None else rule.choose(settings.computed_budget)
+        embeddings = (encoder.n_categories, dimensions, knots)
         if embeddings not in groups:
-            groups[embeddings] = (unlimited.limit_embeddings(settings.budget), [])
+            groups[embeddings] = (unlimited.limit_embeddings(settings.computed_budget), [])
         groups[embeddings][1].append(settings)
     return list(groups.values())
 

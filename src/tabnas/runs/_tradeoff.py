@@ -20,7 +20,7 @@ from tabnas.runs._pipeline import (
     train_and_evaluate,
 )
 from tabnas.runs._progress import ProgressCallback
-from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._parallel import train_in_parallel
 from tabnas.runs.candidates._train_candidates import train_candidates
@@ -30,7 +30,7 @@ from tabnas.runs.checkpoints._step_checkpoint import (
     StepCheckpoint,
     reject_malformed,
 )
-from tabnas.runs.search._search_step import (
+from tabnas.runs.search._find_candidates import (
     SearchResult,
     load_search_result,
     propose_candidates,
@@ -38,7 +38,7 @@ from tabnas.runs.search._search_step import (
     save_when_infeasible,
 )
 from tabnas.runs.search._snapshots import SnapshotRecorder
-from tabnas.search import FrozenSearch
+from tabnas.search import FixedWeightsSearch
 from tabnas.space import (
     Architecture,
     Precision,
@@ -131,7 +131,7 @@ def _execute(
             group.result()  # it measures networks, so nothing works beside it
     get_references = start_references(tradeoff.runs[-1], on_progress, checkpoint, pool)
     # one teacher for all limits
-    answers, teachers = teacher_step(tradeoff.runs[-1], on_progress, checkpoint, pool)
+    answers, teachers = run_teacher(tradeoff.runs[-1], on_progress, checkpoint, pool)
     searches = [
         search
         for runs, group in zip(tradeoff.groups, groups, strict=True)
@@ -165,7 +165,7 @@ def _execute(
 def _reuse_embeddings(run: RunContext, finished: FinishedRun) -> RunContext:
     """Return the run of a limit with the embeddings of a tighter one."""
     plan = finished.plan
-    budget = run.settings.budget_with(plan.latency.costs if plan.latency else {})
+    budget = run.settings.full_budget(plan.latency.costs if plan.latency else {})
     feasible = FeasibleSet(plan.feasible.space, budget)
     return replace(run, data=finished.data, plan=replace(plan, feasible=feasible))
 
@@ -194,7 +194,7 @@ def _carry_over(finished: FinishedRun) -> list[tuple[Candidate, float]]:
     best = finished.chosen
     return [
         (candidate, one_shot)
-        for candidate, one_shot in zip(finished.candidates, finished.one_shot, strict=True)
+        for candidate, one_shot in zip(finished.candidates, finished.one_shot_losses, strict=True)
         if candidate is best or candidate.loss < best.loss
     ]
 
@@ -214,17 +214,17 @@ def _search_group(
     search, recorder = run_search(loosest, on_progress, checkpoint)
     searches: list[SearchResult] = []
     for run in tighter:
-        frozen = FrozenSearch(
+        tighter_search = FixedWeightsSearch(
             run.plan.feasible,
             search.net,
             search.validation,
             run.plan.search,
             steps=search.policy_steps,
         )
-        frozen_recorder = SnapshotRecorder(frozen)
-        frozen.run(frozen_recorder.on_step)
+        tighter_recorder = SnapshotRecorder(tighter_search)
+        tighter_search.run(tighter_recorder.on_step)
         with save_when_infeasible(checkpoint):
-            searches.append(propose_candidates(frozen, run, frozen_recorder, on_progress))
+            searches.append(propose_candidates(tighter_search, run, tighter_recorder, on_progress))
     with save_when_infeasible(checkpoint):
         searches.append(propose_candidates(search, loosest, recorder, on_progress))
     checkpoint.record("search", searches)

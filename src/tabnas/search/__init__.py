@@ -12,7 +12,7 @@ from tabnas.search._child_samplers import (
     TighteningSampler,
 )
 from tabnas.search._history import Evaluation, History
-from tabnas.search._policy_search import FrozenSearch, PolicySearch, StepRecord
+from tabnas.search._policy_search import FixedWeightsSearch, PolicySearch, StepRecord
 from tabnas.search._search import Search, SearchDivergedError
 from tabnas.search._selection import (
     SELECTIONS,
@@ -30,7 +30,7 @@ __all__ = [
     "ChildSampler",
     "Evaluation",
     "FeasibleSampler",
-    "FrozenSearch",
+    "FixedWeightsSearch",
     "History",
     "PaperSampler",
     "PolicySearch",

@@ -14,7 +14,7 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import ConditionalPolicy, FeasibleSet
 from tabnas.policy import Policy
 from tabnas.registries import by_name
-from tabnas.space import ABSENT, Budget, relax
+from tabnas.space import ABSENT, Budget, scale_limits
 from tabnas.types import IntArray
 
 By = Literal["policy", "uniform", "depth"]
@@ -171,14 +171,13 @@ def _condition_by_depth(allowed: FeasibleSet) -> list[ConditionalPolicy]:
     space = allowed.space
     if not allowed.is_exact:  # rejection sampling would hardly find a rare depth
         return [allowed.condition()]
-    first = len(space.layers) - space.depth  # the first hidden layer
     absent = np.zeros(space.mask.shape, bool)
-    for layer, candidates in enumerate(space.widths, start=first):
+    for layer, candidates in enumerate(space.widths, start=space.first_hidden):
         absent[layer, : len(candidates)] = np.array(candidates) == ABSENT
-    dimensions = range(len(space.layers[0])) if first else [None]
+    dimensions = range(len(space.layers[0])) if space.first_hidden else [None]
     parts = []
     for dimension, depth in product(dimensions, range(1, space.depth + 1)):
-        beyond = np.arange(len(space.layers))[:, None] >= first + depth
+        beyond = np.arange(len(space.layers))[:, None] >= space.first_hidden + depth
         wanted = space.mask & (absent == beyond)
         if dimension is not None:
             wanted[0] = np.arange(space.max_choices) == dimension
@@ -206,7 +205,7 @@ def _sample_mixture(
 
 
 def _relax(feasible: FeasibleSet, kappa: float) -> FeasibleSet:
-    return FeasibleSet(feasible.space, relax(feasible.budget, feasible.space, kappa))
+    return FeasibleSet(feasible.space, scale_limits(feasible.budget, feasible.space, kappa))
 
 
 CHILD_SAMPLERS: dict[str, Callable[..., ChildSampler]] = by_name(

@@ -94,10 +94,10 @@ class PolicySearch(ABC):
         return self._streams["validation"].integers(len(self.validation), size=size)
 
 
-class FrozenSearch(PolicySearch):
+class FixedWeightsSearch(PolicySearch):
     """Trains a policy for another limit on the SuperNet of a finished search.
 
-    The weights are frozen, so this takes a small share of the search's time.
+    The weights do not change, so this takes a small share of the search's time.
     """
 
     def __init__(

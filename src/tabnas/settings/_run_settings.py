@@ -16,7 +16,7 @@ from tabnas.shares import Shares
 from tabnas.space import (
     COSTS,
     DEFAULT_DIMENSIONS,
-    LATENCY_COSTS,
+    LATENCY_ROWS,
     Budget,
     Bytes,
     Cost,
@@ -145,8 +145,9 @@ class RunSettings:
         panel="Work",
         metavar="NAME",
         help="Models without a limit whose answers the networks learn from, besides the labels: "
-        "trees (boosted), network (a wide one), auto or none. auto takes both, without the trees "
-        "if they would take too long. The validation rows decide whether answers help.",
+        "trees (boosted), network (a wide one), auto, own or none. auto takes both, without the "
+        "trees if they would take too long; own takes the answers in --teacher-columns. The "
+        "validation rows decide whether answers help.",
         choices=lambda: get_args(TeacherKind),
     )
     teacher_columns: tuple[str, ...] = setting(
@@ -181,11 +182,9 @@ class RunSettings:
         None,
         kind="seconds",
         panel="Work",
-        help="Approximate duration, like 300 or 5m. With more time, networks train longer and "
-        "more candidates are tried, at most one per 100 rows, unless --candidates is given. "
-        "With less, networks are smaller. "
-        "The teacher may take a third of it, and is left out otherwise, unless --teacher is given. "
-        "The comparison with boosted trees can take longer on large tables.",
+        help="Approximate duration, like 300 or 5m. More time means longer trainings and more "
+        "candidates, less time smaller networks, and no teacher if it would take more than a "
+        "third. The comparison with boosted trees can take longer.",
         shown_default="until the planned epochs are trained",
         commands=("search",),
     )
@@ -195,7 +194,8 @@ class RunSettings:
         panel="Work",
         help="Number of the best architectures to train stand-alone and to choose from, for each "
         "limit. If bytes are limited, one that fits as float32 is added.",
-        shown_default="3, and simpler ones on small tables; 2 in a trade-off",
+        shown_default="3, and simpler ones on small tables; 2 in a trade-off; one more with "
+        "numeric embeddings",
         minimum=1,
         maximum=10_000,
     )
@@ -203,7 +203,8 @@ class RunSettings:
         False,
         kind="flag",
         panel="Work",
-        help="After the test, train the final model again on all rows, including test rows.",
+        help="After the test, train the final model again on all rows, including validation and "
+        "test rows. The estimators, which hold out no test rows, do so by default.",
     )
     reference_models: bool = True
     """Whether boosted trees are trained for comparison."""
@@ -275,19 +276,19 @@ class RunSettings:
         check_type("shares", self.shares, Shares, "shares of the rows")
         check_type("reference_models", self.reference_models, bool, "true or false")
         self._check_limits()
-        self._check_order()
+        self._check_split()
         self._check_teacher_columns()
 
     def _check_limits(self) -> None:
-        known = (*COSTS, *LATENCY_COSTS)
+        known = (*COSTS, *LATENCY_ROWS)
         if not self.limits:
             names = ", ".join(f"max_{name}" for name in known)
             raise TabNASError(f"a run must have at least one limit, got none: {names}")
         for name in self.limits:
             if name not in known:
                 raise TabNASError(f"there is no cost {name!r}; {did_you_mean(str(name), known)}")
-        self.budget  # noqa: B018 - raises an error for impossible limits
-        latencies = {n: upper for n, upper in self.limits.items() if n in LATENCY_COSTS}
+        self.computed_budget  # noqa: B018 - raises an error for impossible limits
+        latencies = {n: upper for n, upper in self.limits.items() if n in LATENCY_ROWS}
         for name, upper in latencies.items():
             is_number = isinstance(upper, Real) and not isinstance(upper, bool)
             if not is_number or not 0 < upper < inf:
@@ -297,12 +298,12 @@ class RunSettings:
         if self.latency_table is not None and not latencies:
             raise TabNASError(
                 "a latency table needs a limit on latency, got none; set "
-                + " or ".join(f"max_{name}" for name in LATENCY_COSTS)
+                + " or ".join(f"max_{name}" for name in LATENCY_ROWS)
             )
         if self.runtime == "c" and not latencies:
             raise TabNASError(
                 "the runtime c needs a limit on latency, got none; set "
-                + " or ".join(f"max_{name}" for name in LATENCY_COSTS)
+                + " or ".join(f"max_{name}" for name in LATENCY_ROWS)
             )
         if self.runtime == "c" and self.precision == "float16":
             raise TabNASError(
@@ -310,7 +311,7 @@ class RunSettings:
                 "cannot hold; choose one of these, or the runtime onnxruntime"
             )
 
-    def _check_order(self) -> None:
+    def _check_split(self) -> None:
         if self.split not in get_args(SplitKind):
             hint = did_you_mean(str(self.split), get_args(SplitKind))
             raise TabNASError(f"there is no split {self.split!r}; {hint}")
@@ -360,7 +361,7 @@ class RunSettings:
         return {f"the setting {name}": str(value) for name, value in self.to_dict().items()}
 
     @property
-    def dimensions(self) -> tuple[int, ...]:
+    def candidate_numeric_dimensions(self) -> tuple[int, ...]:
         """The candidate dimensions of numeric embeddings."""
         chosen = self.numeric_dimensions
         return DEFAULT_DIMENSIONS if chosen is None else tuple(sorted(set(chosen)))
@@ -368,15 +369,15 @@ class RunSettings:
     @property
     def embeds_numbers(self) -> bool:
         """Whether any candidate network has numeric embeddings."""
-        return any(self.dimensions)
+        return any(self.candidate_numeric_dimensions)
 
     @property
-    def budget(self) -> Budget:
+    def computed_budget(self) -> Budget:
         """The limits on costs that are computed, without those on latency."""
-        uppers = {n: upper for n, upper in self.limits.items() if n not in LATENCY_COSTS}
+        uppers = {n: upper for n, upper in self.limits.items() if n not in LATENCY_ROWS}
         return Budget(**uppers).at_precision(self.precisions[0])
 
-    def budget_with(self, latencies: Mapping[str, Cost]) -> Budget:
+    def full_budget(self, latencies: Mapping[str, Cost]) -> Budget:
         """Return all limits in their order, given the costs of the latencies."""
         known = COSTS | dict(latencies)
         budget = Budget(*(Limit(known[name], upper) for name, upper in self.limits.items()))

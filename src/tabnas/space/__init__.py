@@ -5,13 +5,13 @@ from __future__ import annotations
 from tabnas.space._architecture import Architecture
 from tabnas.space._bottlenecks import BOTTLENECK_DEFINITION, bottleneck_ratio, find_bottlenecks
 from tabnas.space._budget import Budget, Limit
-from tabnas.space._default_space import default_space, relax, spanning_space
+from tabnas.space._default_space import default_space, scale_limits, spanning_space
 from tabnas.space._numeric_embeddings import DEFAULT_DIMENSIONS, NumericEmbeddings
 from tabnas.space._precision import Precision, check_precision
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
 from tabnas.space.costs import (
     COSTS,
-    LATENCY_COSTS,
+    LATENCY_ROWS,
     Bytes,
     CallableCost,
     ChainCost,
@@ -29,7 +29,7 @@ __all__ = [
     "BOTTLENECK_DEFINITION",
     "COSTS",
     "DEFAULT_DIMENSIONS",
-    "LATENCY_COSTS",
+    "LATENCY_ROWS",
     "PAPER_WIDTHS",
     "Architecture",
     "Budget",
@@ -51,6 +51,6 @@ __all__ = [
     "compute_costs",
     "default_space",
     "find_bottlenecks",
-    "relax",
+    "scale_limits",
     "spanning_space",
 ]

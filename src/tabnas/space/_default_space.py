@@ -65,7 +65,7 @@ def default_space(
     }
     linear = SearchSpace([[ABSENT]], **ends)
     depth, center = _equal_widths(budget, linear, check_int("layers", layers, minimum=1))
-    relaxed = relax(budget, linear, RELAXATION)
+    relaxed = scale_limits(budget, linear, RELAXATION)
     narrowest = next(width for width in LADDER if width >= center >> OCTAVES_BELOW)
     small = [w for w in LADDER if MIN_WIDTH <= w < narrowest and w.bit_count() == 1]
     candidates: list[Sequence[int]] = []
@@ -129,8 +129,8 @@ def _spanning_dimensions(spaces: Sequence[SearchSpace]) -> NumericEmbeddings | N
     return replace(first, dimensions=tuple(dimensions))
 
 
-def relax(budget: Budget, space: SearchSpace, factor: float) -> Budget:
-    """Return the budget with limits that are `factor` times as loose.
+def scale_limits(budget: Budget, space: SearchSpace, factor: float) -> Budget:
+    """Return the budget with `factor` times as much for what depends on the architecture.
 
     The fixed part of a cost, such as that of embedding tables, is not multiplied.
     """

@@ -138,6 +138,11 @@ class SearchSpace:
             return self.widths
         return (self.numeric_embeddings.dimensions, *self.widths)
 
+    @property
+    def first_hidden(self) -> int:
+        """The index of the first hidden layer in `layers`: 1 if the input is a layer, else 0."""
+        return len(self.layers) - self.depth
+
     def input_width(self, dimension: int = 0) -> int:
         """Return the number of inputs of a network with numeric embeddings of that dimension."""
         if dimension == 0:

@@ -3,7 +3,7 @@
 Words of this package, each with one meaning:
 
 - *source*: a file that the store is made from;
-- *head*: the first rows of all sources, from which kinds of columns are inferred;
+- *first rows*: those of all sources from which kinds of columns are inferred;
 - *copy*: a text file in Arrow's format, which can be read from any batch on, unlike CSV;
 - *chunk*: the rows of a source that are in memory at a time while it is encoded;
 - *piece*: many chunks of a source, after which progress is saved; in the store, the folder of

@@ -120,7 +120,7 @@ class Summarizer:
 
     def reset(self) -> None:
         """Forget all rows."""
-        layout, memory = self.context.layout, self.context.settings.memory_shares
+        layout, memory = self.context.layout, self.context.settings.memory_plan
         kinds = layout.kinds
         counted = sum(kind in (None, Kind.CATEGORICAL) for kind in kinds.values())
         capacity = memory.counts // max(counted, 1)

@@ -57,7 +57,7 @@ def fit_encoder(
             "give columns that tell rows apart"
         )
     names = layout.names
-    encoder = TableEncoder(tuple(columns), tuple(constant), layout.ignored, names, named=True)
+    encoder = TableEncoder(tuple(columns), tuple(constant), layout.ignored, names, has_names=True)
     return encoder, summary.target.fit(layout.target, layout.number_formats[layout.target])
 
 
@@ -74,7 +74,7 @@ def _fit_column(
     missing = known.missing > 0
     number_format = layout.number_formats[name]
     if kind is None:
-        decided = _infer_schema(name, known, layout)
+        decided = _infer_counted_texts(name, known, layout)
         kind, number_format = decided.kind, decided.number_format
     if kind is Kind.NUMERIC:
         numeric = NumericColumn.fit(
@@ -99,7 +99,7 @@ def _fit_column(
     )
 
 
-def _infer_schema(name: str, known: ColumnSummary, layout: Layout) -> ColumnSchema:
+def _infer_counted_texts(name: str, known: ColumnSummary, layout: Layout) -> ColumnSchema:
     """Infer the kind of texts that were all the same in the first rows, but not later.
 
     Rare values may not be in the sample, so the counted texts are used.
@@ -117,7 +117,7 @@ def _infer_schema(name: str, known: ColumnSummary, layout: Layout) -> ColumnSche
 def _has_one_value(name: str, known: ColumnSummary, layout: Layout) -> bool:
     """Return whether different texts have one value, such as 1 and 1.0, and none is missing."""
     assert known.counts is not None
-    decided = _infer_schema(name, known, layout)
+    decided = _infer_counted_texts(name, known, layout)
     read = VALUES.get(decided.kind)
     if read is None or known.missing or not known.counts.is_exact:
         return False

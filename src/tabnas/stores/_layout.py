@@ -20,17 +20,17 @@ from tabnas.data.lowlevel import (
     fit_number_format,
     holds_classes,
     infer_schema,
-    is_datetime,
+    is_datetime_type,
     is_text,
     looks_like_identifier,
 )
 from tabnas.errors import TabNASError
-from tabnas.stores._head import READERS, Head
+from tabnas.stores._first_rows import READERS, FirstRows
 from tabnas.stores._readers import FeatherReader, Reader
 from tabnas.stores._settings import StoreSettings
 from tabnas.stores._text_copies import TextColumns
 
-KINDS_BY_TYPE = ((pa.types.is_boolean, Kind.BOOLEAN), (is_datetime, Kind.DATETIME))
+KINDS_BY_TYPE = ((pa.types.is_boolean, Kind.BOOLEAN), (is_datetime_type, Kind.DATETIME))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,22 +67,22 @@ class Layout:
         }
 
 
-def find_layout(head: Head, settings: StoreSettings) -> Layout:
+def find_layout(first_rows: FirstRows, settings: StoreSettings) -> Layout:
     """Infer kinds and target from the first rows, by the rules for a table in memory."""
-    table = head.table
+    table = first_rows.table
     target = table.resolve_name(settings.target)
     declared = {table.resolve_name(name): Kind(kind) for name, kind in settings.kinds.items()}
     ignored = {table.resolve_name(name) for name in settings.drop}
     names = tuple(name for name in table if name != target)
     schemas: dict[str, ColumnSchema] = {}
-    with head.locate_errors():
+    with first_rows.locate_errors():
         for name in names:
             if name not in ignored:
                 column = table.column(name)
                 decimals = table.decimals_for(column)
                 schemas[name] = infer_schema(name, column, decimals, declared.get(name))
-    kinds = {name: _find_kind(head, name, schema.kind) for name, schema in schemas.items()}
-    labels, number_format, target_notes = _infer_target(head, target, settings)
+    kinds = {name: _find_kind(first_rows, name, schema.kind) for name, schema in schemas.items()}
+    labels, number_format, target_notes = _infer_target(first_rows, target, settings)
     if not kinds:
         raise TabNASError("at least one column must be a feature, but all are dropped; drop fewer")
     number_formats = {name: schema.number_format for name, schema in schemas.items()} | {
@@ -96,7 +96,7 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
     types[target] = (
         _find_type(Kind.NUMERIC, target_column.type, number_format) if labels is None else labels
     )
-    text_columns = _find_text_columns(types, number_formats) if head.is_text else None
+    text_columns = _find_text_columns(types, number_formats) if first_rows.is_text else None
     notes = [note for schema in schemas.values() for note in schema.notes]
     notes += [
         describe_identifier(name)
@@ -115,7 +115,7 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
         target=target,
         labels=labels,
         na_values=find_na_values(target_column),
-        reader=_find_reader(head, tuple(types), settings.memory_shares.chunk),
+        reader=_find_reader(first_rows, tuple(types), settings.memory_plan.chunk),
         text_columns=text_columns,
         decimals=table.decimals,
         number_formats=number_formats,
@@ -123,25 +123,25 @@ def find_layout(head: Head, settings: StoreSettings) -> Layout:
     )
 
 
-def _find_kind(head: Head, name: str, kind: Kind) -> Kind | None:
+def _find_kind(first_rows: FirstRows, name: str, kind: Kind) -> Kind | None:
     """Return the kind of a column; None if it is the same in all rows so far."""
-    column = head.table.column(name)
+    column = first_rows.table.column(name)
     if kind is not Kind.CONSTANT:
         return kind
-    if head.is_text or is_text(column) or pa.types.is_null(column.type):
+    if first_rows.is_text or is_text(column) or pa.types.is_null(column.type):
         return None
     kinds = (kind for is_type, kind in KINDS_BY_TYPE if is_type(column.type))
     return next(kinds, Kind.NUMERIC)
 
 
 def _infer_target(
-    head: Head, name: str, settings: StoreSettings
+    first_rows: FirstRows, name: str, settings: StoreSettings
 ) -> tuple[pa.DataType | None, NumberFormat, tuple[str, ...]]:
     """Return the type of classes, or None for a quantity; the number format; notes."""
-    column = head.table.column(name)
-    decimals = head.table.decimals_for(column)
+    column = first_rows.table.column(name)
+    decimals = first_rows.table.decimals_for(column)
     present = find_labelled_rows(column)
-    with head.locate_errors():
+    with first_rows.locate_errors():
         if not len(present):
             raise TabNASError(
                 f"the target {name!r} must have values, but all of the first "
@@ -185,9 +185,9 @@ def _find_text_columns(
     return TextColumns(types={n: pa.string() if n in as_text else t for n, t in types.items()})
 
 
-def _find_reader(head: Head, needed: tuple[str, ...], size: int) -> Reader:
+def _find_reader(first_rows: FirstRows, needed: tuple[str, ...], size: int) -> Reader:
     """Return a reader of the columns that are needed."""
-    if head.is_text:
+    if first_rows.is_text:
         return FeatherReader(names=needed, size=size)
-    only = tuple(name for name in head.names if name.strip() in needed)
-    return READERS[head.sources[0].ending](names=head.names, size=size, only=only)
+    only = tuple(name for name in first_rows.names if name.strip() in needed)
+    return READERS[first_rows.sources[0].ending](names=first_rows.names, size=size, only=only)

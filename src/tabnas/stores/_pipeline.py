@@ -25,15 +25,15 @@ from tabnas.stores._checkpoint import (
     remove_first_pass,
 )
 from tabnas.stores._first_pass import EncodingContext, summarize_pieces
+from tabnas.stores._first_rows import read_first_rows
 from tabnas.stores._fit import fit_encoder
-from tabnas.stores._head import read_head
 from tabnas.stores._layout import find_layout
 from tabnas.stores._pieces import TEMPORARY_NAME, piece_name, read_piece, write_piece
-from tabnas.stores._plan import PLAN, Plan, check_plan
+from tabnas.stores._plan import PLAN, Plan, write_or_check_plan
 from tabnas.stores._progress import Meter, ProgressCallback
 from tabnas.stores._settings import StoreSettings
 from tabnas.stores._sources import find_sources
-from tabnas.stores._split import limit_shares
+from tabnas.stores._split import cap_held_out_shares
 from tabnas.stores._store import (
     PIECES,
     STORE_DOCUMENT,
@@ -89,21 +89,23 @@ def encode_store(
     paths = [paths] if isinstance(paths, str | Path) else paths
     sources = find_sources(*(tuple(map(Path, files)) for files in (paths, validation, test)))
     with _folder(Path(out)) as folder:
-        head = read_head(sources, 2 * store_settings.memory_shares.chunk, store_settings.decimal)
+        first_rows = read_first_rows(
+            sources, 2 * store_settings.memory_plan.chunk, store_settings.decimal
+        )
         context = EncodingContext(
             sources=sources,
-            layout=find_layout(head, store_settings),
+            layout=find_layout(first_rows, store_settings),
             settings=store_settings,
-            shares=limit_shares(
+            shares=cap_held_out_shares(
                 store_settings.shares,
-                head.estimated_rows,
+                first_rows.estimated_rows,
                 own_validation=bool(validation),
                 own_test=bool(test),
             ),
         )
-        del head
+        del first_rows
         plan = _make_plan(context)
-        check_plan(folder, plan)
+        write_or_check_plan(folder, plan)
         if not is_complete(folder):
             _encode(context, plan, folder, on_progress)
         return open_store(folder)
@@ -161,7 +163,7 @@ def _copy_text(context: EncodingContext, out: Path, meter: Meter) -> EncodingCon
     columns = context.layout.text_columns
     if columns is None:
         return context
-    chunk = context.settings.memory_shares.chunk
+    chunk = context.settings.memory_plan.chunk
     return replace(context, sources=copy_text_sources(context.sources, columns, chunk, out, meter))
 
 

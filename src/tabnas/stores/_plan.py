@@ -27,7 +27,7 @@ class Plan:
     shares: tuple[float, float]
 
 
-def check_plan(folder: Path, plan: Plan) -> None:
+def write_or_check_plan(folder: Path, plan: Plan) -> None:
     """Write the plan, or raise an error if the folder has another one."""
     if not (folder / PLAN).exists():
         write_document(folder, PLAN, plan)

@@ -49,7 +49,7 @@ class StoreSettings:
         check_int("seed", self.seed, minimum=0)
         check_buckets(self.buckets)
         check_decimal_mark(self.decimal)
-        MemoryShares.from_memory(self.memory)
+        MemoryPlan.from_memory(self.memory)
         _check_choice("task", self.task, (None, "classification", "regression"))
         _check_choice("scaling", self.scaling, get_args(Scaling))
         for name in (self.target, *self.drop):
@@ -63,9 +63,9 @@ class StoreSettings:
             raise TabNASError(f"the column {self.target!r} cannot be both the target and dropped")
 
     @property
-    def memory_shares(self) -> MemoryShares:
-        """The shares of the memory."""
-        return MemoryShares.from_memory(self.memory)
+    def memory_plan(self) -> MemoryPlan:
+        """How the memory is divided."""
+        return MemoryPlan.from_memory(self.memory)
 
 
 def _check_kind(name: str, kind: str) -> str:
@@ -98,15 +98,15 @@ def parse_bytes(text: str) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryShares:
-    """What memory allows."""
+class MemoryPlan:
+    """How the memory is divided."""
 
     chunk: int  # bytes of a file that are read at a time
     counts: int  # bytes of all counts of categories
     sample: int  # bytes of the rows that scales are found from
 
     @classmethod
-    def from_memory(cls, memory: int) -> MemoryShares:
+    def from_memory(cls, memory: int) -> MemoryPlan:
         """Divide the memory; parsing and encoding a chunk takes several times its bytes."""
         if not isinstance(memory, int) or isinstance(memory, bool) or memory < MIN_MEMORY:
             raise TabNASError(

@@ -19,16 +19,16 @@ MAX_HELD_OUT_ROWS = 250_000
 """About the most rows for validation and for test, which are held in memory later."""
 
 
-def limit_shares(
+def cap_held_out_shares(
     shares: Shares, rows: float, *, own_validation: bool, own_test: bool
 ) -> tuple[float, float]:
     """Return the shares of validation and test, lowered if the table has very many rows.
 
     A part for which the user has given files takes no rows of the table.
 
-    >>> limit_shares(Shares(), 1e3, own_validation=False, own_test=False)
+    >>> cap_held_out_shares(Shares(), 1e3, own_validation=False, own_test=False)
     (0.2, 0.2)
-    >>> limit_shares(Shares(), 1e7, own_validation=False, own_test=True)
+    >>> cap_held_out_shares(Shares(), 1e7, own_validation=False, own_test=True)
     (0.025, 0.0)
     """
     max_share = MAX_HELD_OUT_ROWS / max(rows, 1.0)

@@ -134,7 +134,7 @@ class Store:
         answer = "<f8" if self.target.task == "regression" else "<i4"
         return (
             (np.dtype("<f4"), len(self.encoder.features)),
-            (np.dtype("<i4"), len(self.encoder.categories)),
+            (np.dtype("<i4"), len(self.encoder.n_categories)),
             (np.dtype(answer), 1),
         )
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tabnas.teachers._blend import blend, choose_shares, join_answers, mean_loss, row_losses
+from tabnas.teachers._blend import (
+    blend,
+    choose_shares,
+    join_out_of_fold,
+    join_without_fold,
+    mean_loss,
+    row_losses,
+)
 from tabnas.teachers._estimator import EstimatorTeacher
 from tabnas.teachers._folds import NO_FOLD, Fit, assign_folds, assign_groups, make_fits
 from tabnas.teachers._network import NetworkTeacher, network_architecture, network_settings
@@ -23,7 +30,8 @@ __all__ = [
     "blend",
     "choose_shares",
     "do_nothing",
-    "join_answers",
+    "join_out_of_fold",
+    "join_without_fold",
     "make_fits",
     "max_iterations",
     "mean_loss",

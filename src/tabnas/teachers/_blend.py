@@ -10,33 +10,49 @@ from numpy.typing import NDArray
 
 from tabnas.nets import Loss
 from tabnas.teachers._folds import NO_FOLD, Fit
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import BoolArray, FloatArray, IntArray
 
 Float32Array = NDArray[np.float32]
 MIN_PROBABILITY = 1e-7
 DIGITS = 2  # of the share of a teacher
 
 
-def join_answers(
-    fits: Sequence[Fit], answers: Sequence[Float32Array], folds: IntArray, fold: int | None = None
+def join_out_of_fold(
+    fits: Sequence[Fit], answers: Sequence[Float32Array], folds: IntArray
 ) -> Float32Array:
-    """Return the answers to all rows, [rows, outputs]: those of a fold out of fold.
+    """Return the answers to all rows, [rows, outputs], by fits that leave out the fold of a row.
 
-    Rows of no fold get the mean of all fits. With `fold`, only fits that leave it out are used, so
-    that its labels influence nothing; its own rows have the answer 0.
+    Rows of no fold get the mean of these fits.
     """
-    joined = np.zeros((len(folds), answers[0].shape[1]), np.float32)
-    size = 1 if fold is None else 2
+    used = [pair for pair in zip(fits, answers, strict=True) if len(pair[0].left_out) == 1]
+    return _join(used, folds, folds != NO_FOLD)
+
+
+def join_without_fold(
+    fits: Sequence[Fit], answers: Sequence[Float32Array], folds: IntArray, fold: int
+) -> Float32Array:
+    """Return the answers to the rows of other folds, [rows, outputs], by fits that leave out both.
+
+    So the labels of `fold` influence nothing. Its own rows have the answer 0, and rows of no fold
+    the mean of these fits.
+    """
     used = [
         (fit, part)
         for fit, part in zip(fits, answers, strict=True)
-        if len(fit.left_out) == size and (fold is None or fold in fit.left_out)
+        if len(fit.left_out) == 2 and fold in fit.left_out
     ]
+    return _join(used, folds, (folds != NO_FOLD) & (folds != fold))
+
+
+def _join(
+    used: Sequence[tuple[Fit, Float32Array]], folds: IntArray, has_fit: BoolArray
+) -> Float32Array:
+    """Return the answers to rows that have a fit of their own, and means for rows of no fold."""
+    joined = np.zeros((len(folds), used[0][1].shape[1]), np.float32)
     for fit, part in used:
-        fold_of = folds[fit.answered]
-        mine = (fold_of != NO_FOLD) & (fold_of != (NO_FOLD if fold is None else fold))
+        mine = has_fit[fit.answered]
         joined[fit.answered[mine]] = part[mine]
-        new = fold_of == NO_FOLD
+        new = folds[fit.answered] == NO_FOLD
         joined[fit.answered[new]] += part[new] / np.float32(len(used))
     return joined
 

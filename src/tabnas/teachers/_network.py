@@ -75,7 +75,7 @@ class NetworkTeacher:
 
 def network_architecture(spec: NetworkSpec) -> Architecture:
     """Return the architecture of the teacher."""
-    return Architecture(WIDTHS, DIMENSION if spec.inputs.embedded else 0)
+    return Architecture(WIDTHS, DIMENSION if spec.inputs.embedded_numeric else 0)
 
 
 def network_settings(rows: int, seed: int) -> TrainingSettings:

@@ -82,7 +82,7 @@ def make_spec(loss: Loss) -> NetworkSpec:
     """Return a spec with three numeric columns, two of which have knots, and two embeddings."""
     tables = [Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)]
     outputs = {Loss.LOGISTIC: 1, Loss.SOFTMAX: 5, Loss.SQUARED_ERROR: 2}[loss]
-    inputs = Inputs(numeric=len(KNOTS), embeddings=tables, knots=KNOTS)
+    inputs = Inputs(numeric=len(KNOTS), category_embeddings=tables, knots=KNOTS)
     return NetworkSpec(inputs=inputs, loss=loss, outputs=outputs)
 
 
@@ -96,11 +96,11 @@ def make_examples(spec: NetworkSpec, *, size: float = 1.0, weight: Any = None) -
     if spec.loss is Loss.SQUARED_ERROR:
         target = size * rng.normal(size=(ROWS, spec.outputs))
     numeric = rng.normal(size=(ROWS, spec.inputs.numeric))
-    for column in spec.inputs.embedded:
+    for column in spec.inputs.embedded_numeric:
         knots = spec.inputs.knots[column]
         special = [knots[0] - 1.0, *knots, knots[-1] + 1.0]
         numeric[: ROWS // 2, column] = rng.choice(special, size=ROWS // 2)
-    categories = [embedding.categories for embedding in spec.inputs.embeddings]
+    categories = [embedding.categories for embedding in spec.inputs.category_embeddings]
     return Examples(
         spec,
         numeric=numeric,

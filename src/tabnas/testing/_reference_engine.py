@@ -57,7 +57,7 @@ class ReferenceEngine:
         for layer in shape.dense_layers:
             bins = len(layer.in_widths), len(layer.out_widths)
             self._state[f"steps/{layer.name}"] = np.zeros(bins, np.int64)
-        for name, (categories, _) in shape.embeddings.items():
+        for name, (categories, _) in shape.category_embeddings.items():
             self._state[f"steps/{name}"] = np.zeros(categories, np.int64)
         if shape.knots:
             bins = len(shape.table_dimensions), shape.knots
@@ -109,7 +109,7 @@ class ReferenceEngine:
             self._update_layer(
                 layer, [p for p in parts if f"{layer.name}.weight" in p], average, learning_rate
             )
-        for column, name in enumerate(self._shape.embeddings):
+        for column, name in enumerate(self._shape.category_embeddings):
             used = np.zeros(len(average[name]), np.bool_)
             for batch in batches:
                 used[examples.categorical[batch, column]] = True
@@ -240,7 +240,7 @@ class ReferenceEngine:
         )
         squares = sum(float(np.square(g).sum()) for g in (*found.values(), input_gradient))
         unit = 0
-        for column, (name, size) in enumerate(self._shape.embeddings.items()):
+        for column, (name, size) in enumerate(self._shape.category_embeddings.items()):
             found[name] = np.zeros(size)
             ids = examples.categorical[rows, column]
             np.add.at(found[name], ids, input_gradient[:, unit : unit + size[1]])

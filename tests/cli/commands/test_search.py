@@ -283,7 +283,7 @@ def test_a_dry_run_writes_and_trains_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     write_csv(here / "good.csv", make_columns())
-    monkeypatch.setattr("tabnas.runs.search._search_step.Search", None)
+    monkeypatch.setattr("tabnas.runs.search._find_candidates.Search", None)
     teacher = ["--teacher", "network"]
     asked = ["search", "good.csv", *KIND, *LIMIT, "--knots", "6", *teacher, "--dry-run", *form]
     assert run(asked) == 0

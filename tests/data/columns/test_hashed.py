@@ -55,7 +55,7 @@ def encode_column(column: HashedColumn | CategoricalColumn, values: list[object]
 
 def test_codes_are_folded_hashes() -> None:
     column = HashedColumn.fit("x", pa.chunked_array([["owl", None, "auk"]]), buckets=64)
-    assert column.categories == 66
+    assert column.n_categories == 66
     folded = {text: (h := hash_in_python(text)) ^ h >> 32 for text in ("owl", "emu")}
     expected = [1 + folded["owl"] % 64, 1 + folded["emu"] % 64, 1 + folded["owl"] % 64, 65, 65]
     assert encode_column(column, ["owl", "emu", " owl ", "?", None]) == expected
@@ -79,7 +79,7 @@ def test_a_limit_on_categories_folds_codes(
         else HashedColumn.fit("x", given_column, buckets=32)
     )
     narrow = column.with_max_categories(max_categories)
-    assert narrow.categories <= max_categories + 2
+    assert narrow.n_categories <= max_categories + 2
     codes = np.array([0, *encode_column(column, texts)], np.int32)
     column.recode(codes, max_categories)
     assert codes.tolist() == [0, *encode_column(narrow, texts)]
@@ -113,7 +113,7 @@ class RecordedArray(np.ndarray):
     ],
 )
 def test_unchanged_codes_are_not_written(column: HashedColumn | CategoricalColumn) -> None:
-    codes = np.array([0, 1, 4, 0, 5, column.categories - 1], np.int32).view(RecordedArray)
+    codes = np.array([0, 1, 4, 0, 5, column.n_categories - 1], np.int32).view(RecordedArray)
     tracemalloc.start()
     column.recode(codes, 4)
     assert tracemalloc.get_traced_memory()[1] < 100_000  # for any number of buckets
@@ -125,13 +125,13 @@ def test_unchanged_codes_are_not_written(column: HashedColumn | CategoricalColum
 def test_an_encoder_with_hashed_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table.from_data({"user": [f"u{i % 7}" for i in range(50)], "size": range(50)})
     encoder = TableEncoder.fit(table, kinds={"user": "hashed"})
-    assert encoder.categories == (BUCKETS + 1,)
+    assert encoder.n_categories == (BUCKETS + 1,)
     assert encoder.text_columns == ("user",)
     assert encoder.describe()["user"] == "hashed: 65536 buckets by the hash of the text"
     again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
     assert (again.encode(table).categorical == encoder.encode(table).categorical).all()
     limited = encoder.with_max_categories(1_000)
-    assert limited.categories == (513,)
+    assert limited.n_categories == (513,)
     monkeypatch.setattr(_encoder, "RECODE_ROWS", 7)  # rows at a time
     codes = encoder.encode(table).categorical
     encoder.recode(codes, 1_000)

@@ -48,7 +48,7 @@ def make_model(kind: str, *widths: int, precision: Precision = Precision.FLOAT32
     encoder = TableEncoder.fit(TABLE)
     target = fit_target("y", Table.from_data({"y": TARGETS[kind]}).column("y"))
     knots = [(-1.0, 0.0, 1.0) for _ in encoder.features]
-    dimensions = [2] * len(encoder.categories)
+    dimensions = [2] * len(encoder.n_categories)
     return untrained_model(Architecture(widths, 2), encoder, target, dimensions, knots, precision)
 
 

@@ -77,7 +77,7 @@ def problems(draw: st.DrawFn) -> tuple[SearchSpace, NetworkSpec]:
     knots = [np.linspace(-1.0, 1.0, number) for number in numbers_of_knots]
     inputs = Inputs(
         numeric=numeric,
-        embeddings=[Embedding(categories=5, dimension=d) for d in dimensions],
+        category_embeddings=[Embedding(categories=5, dimension=d) for d in dimensions],
         knots=[*knots, *[()] * (numeric - len(knots))],
     )
     table_dimensions = draw(st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True))
@@ -152,7 +152,7 @@ def make_examples(
     return Examples(
         spec,
         numeric=rng.normal(size=(rows, spec.inputs.numeric)),
-        categorical=rng.integers(5, size=(rows, len(spec.inputs.embeddings))),
+        categorical=rng.integers(5, size=(rows, len(spec.inputs.category_embeddings))),
         target=target,
         weight=rng.random(rows) + 0.5,
     )
@@ -180,7 +180,7 @@ def test_one_row_of_a_strided_array(monkeypatch: pytest.MonkeyPatch, columns: in
     [
         (Inputs(numeric=4), "128", [128, 136], 1),
         (
-            Inputs(numeric=8, embeddings=[Embedding(categories=5, dimension=8)] * 16),
+            Inputs(numeric=8, category_embeddings=[Embedding(categories=5, dimension=8)] * 16),
             "200",
             [200],
             1,
@@ -230,7 +230,7 @@ def test_buffers_are_valid_after_a_failed_reservation(monkeypatch: pytest.Monkey
 
 
 def test_arrays_that_are_replaced_are_noticed() -> None:
-    inputs = Inputs(embeddings=[Embedding(categories=5, dimension=2)])
+    inputs = Inputs(category_embeddings=[Embedding(categories=5, dimension=2)])
     spec = NetworkSpec(inputs=inputs, loss="softmax", outputs=3)
     categories, labels = np.zeros((4, 1), np.int32), np.zeros(4, np.int32)
     top = TopClasses(np.zeros((4, 2), np.int32), np.full((4, 2), 0.5, np.float32))

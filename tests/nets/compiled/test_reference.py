@@ -40,14 +40,16 @@ def test_any_small_network_agrees_with_the_reference(data):
     dimensions = data.draw(st.lists(st.integers(1, 20), max_size=3))
     inputs = Inputs(
         numeric=data.draw(st.integers(0 if dimensions else 1, 30)),
-        embeddings=[Embedding(categories=3, dimension=d) for d in dimensions],
+        category_embeddings=[Embedding(categories=3, dimension=d) for d in dimensions],
     )
     if inputs.numeric:
         numbers = data.draw(st.lists(st.integers(2, 20), min_size=1, max_size=inputs.numeric))
         knots = [np.linspace(-1.0, 1.0, number) for number in numbers]
         knots += [()] * (inputs.numeric - len(knots))
-        inputs = Inputs(numeric=inputs.numeric, embeddings=inputs.embeddings, knots=knots)
-    dimension = data.draw(st.integers(0, 9)) if inputs.embedded else 0
+        inputs = Inputs(
+            numeric=inputs.numeric, category_embeddings=inputs.category_embeddings, knots=knots
+        )
+    dimension = data.draw(st.integers(0, 9)) if inputs.embedded_numeric else 0
     outputs = 1 if loss == "logistic" else data.draw(st.integers(2, 20))
     spec = NetworkSpec(inputs=inputs, loss=loss, outputs=outputs)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))

@@ -27,7 +27,7 @@ from tests.nets.compiled.test_memory import make_examples, problems
 from tests.problems import valid_choices
 
 SPEC = NetworkSpec(
-    inputs=Inputs(numeric=3, embeddings=[Embedding(categories=5, dimension=2)]),
+    inputs=Inputs(numeric=3, category_embeddings=[Embedding(categories=5, dimension=2)]),
     loss="softmax",
     outputs=3,
 )

@@ -32,7 +32,10 @@ NAMES = ("20-16-9", "3", "d3-8-5", "d1-3-16-9", "d3-20", "8-16")
 SPEC = NetworkSpec(
     inputs=Inputs(
         numeric=3,
-        embeddings=[Embedding(categories=4, dimension=2), Embedding(categories=6, dimension=9)],
+        category_embeddings=[
+            Embedding(categories=4, dimension=2),
+            Embedding(categories=6, dimension=9),
+        ],
         knots=[(-1.0, -0.25, 0.0, 0.5, 1.25), (), (-0.5, 1.0)],
     ),
     loss="softmax",

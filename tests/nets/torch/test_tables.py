@@ -15,7 +15,7 @@ ROWS = 64
 
 def measure_allocations(categories: int, optimizer: Optimizer) -> list[int]:
     """Return the sizes of all allocations of a step."""
-    inputs = Inputs(numeric=2, embeddings=[Embedding(categories=categories, dimension=4)])
+    inputs = Inputs(numeric=2, category_embeddings=[Embedding(categories=categories, dimension=4)])
     spec = NetworkSpec(inputs=inputs, loss="logistic")
     rng = np.random.default_rng(0)
     examples = Examples(

@@ -107,7 +107,7 @@ def test_the_score_of_the_network_is_weighted() -> None:
     width = run.data.spec.inputs.width
     tables = {
         f"embedding.{k}": np.ones((one.categories, one.dimension), np.float32)
-        for k, one in enumerate(run.data.spec.inputs.embeddings)
+        for k, one in enumerate(run.data.spec.inputs.category_embeddings)
     }
     head = {
         "head.0.weight": np.full((width, 1), 0.3, np.float32),

@@ -39,7 +39,10 @@ def test_a_report_is_written_even_if_some_numbers_are_unknown(tmp_path: Path) ->
     finished = run.execute()
     assert len(finished.candidates) == 3
     unknown = replace(
-        finished, one_shot=(nan, *finished.one_shot[1:]), diagnostics=None, limit_effects=()
+        finished,
+        one_shot_losses=(nan, *finished.one_shot_losses[1:]),
+        diagnostics=None,
+        limit_effects=(),
     )
     with RunFolder(tmp_path / "some") as folder:
         folder.write_config({"settings": settings.to_dict()})
@@ -51,7 +54,7 @@ def test_a_report_is_written_even_if_some_numbers_are_unknown(tmp_path: Path) ->
     assert (tmp_path / "some" / "MODEL_CARD.md").exists()
     with RunFolder(tmp_path / "none") as folder:
         folder.write_config({"settings": settings.to_dict()})
-        folder.finish(replace(unknown, one_shot=(nan, inf, -inf)))
+        folder.finish(replace(unknown, one_shot_losses=(nan, inf, -inf)))
     page = (tmp_path / "none" / "report.html").read_text(encoding="utf-8")
     assert "too few candidates to compare estimates" in page
     assert (tmp_path / "none" / "MODEL_CARD.md").exists()

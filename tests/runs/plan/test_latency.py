@@ -25,7 +25,7 @@ from tabnas.runs import (
     plan_run,
 )
 from tabnas.runs.plan._latency import EMBEDDED_NETWORKS, REFERENCE_NETWORKS, REPEATS
-from tabnas.space import LATENCY_COSTS, Architecture
+from tabnas.space import LATENCY_ROWS, Architecture
 from tests.latency.conftest import EMBEDDINGS, TERMS, make_latency_table
 from tests.runs.helpers import (
     LATENCY_LIMITS,
@@ -83,7 +83,7 @@ def test_the_overhead_is_measured_with_files_of_the_table(table_file: str) -> No
     plan = make_run(FakeMachine(), table_file, limits).plan
     assert plan.latency is not None
     for name, cost in plan.latency.costs.items():
-        rows = LATENCY_COSTS[name]
+        rows = LATENCY_ROWS[name]
         assert cost.overhead_us == pytest.approx(OVERHEAD[rows])
         assert cost.terms == TERMS[rows]
     assert plan.feasible.method == "chain"
@@ -412,10 +412,10 @@ def test_embeddings_are_measured_with_files_of_the_table(table_file: str) -> Non
     limits = {"latency_us": 60, "batch_latency_us": 2_000}
     run = make_run(FakeMachine(), table_file, limits)
     inputs = run.data.spec.inputs
-    columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
+    columns, knots = len(inputs.embedded_numeric), sum(map(len, inputs.knots))
     assert columns > 1
     for name, cost in run.plan.latency.costs.items():
-        terms = EMBEDDINGS[LATENCY_COSTS[name]]
+        terms = EMBEDDINGS[LATENCY_ROWS[name]]
         expected = {d: pytest.approx(terms.predict_us(columns, knots, d)) for d in DIMENSIONS}
         assert cost.embedding_us == expected
 
@@ -517,7 +517,7 @@ def test_a_table_of_another_machine_predicts_embeddings(tmp_path: Path) -> None:
     path.write_text(make_latency_table().to_json())
     run = make_run(FakeMachine(), str(path), {"latency_us": 90})
     inputs = run.data.spec.inputs
-    columns = len(inputs.embedded)
+    columns = len(inputs.embedded_numeric)
     most = max(map(len, inputs.knots))  # to which the file fills up the knots of every column
     assert run.plan.latency.costs["latency_us"].embedding_us == {
         d: EMBEDDINGS[1].predict_us(columns, columns * most, d) for d in DIMENSIONS

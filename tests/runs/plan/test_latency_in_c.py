@@ -49,7 +49,7 @@ class FakeC(FakeMachine):
 
     def predicted_us(self, model: Model, rows: int = 1) -> float:
         inputs, terms = model.spec.inputs, C_TERMS[model.precision]
-        columns, knots = len(inputs.embedded), sum(map(len, inputs.knots))
+        columns, knots = len(inputs.embedded_numeric), sum(map(len, inputs.knots))
         shape = NetworkShape(inputs.width, model.architecture, model.spec.outputs, columns)
         embedding_us = C_EMBEDDINGS.predict_us(columns, knots, model.architecture.dimension)
         layers_us = terms.predict_us(shape) - terms.call_us

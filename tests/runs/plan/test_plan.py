@@ -41,7 +41,7 @@ def make_encoder(*categories: int) -> TableEncoder:
 
 def test_small_vocabularies_are_kept() -> None:
     encoder, dimensions = fit_embeddings(make_encoder(3, 40), Budget(parameters=20_000))
-    assert encoder.categories == (4, 41)
+    assert encoder.n_categories == (4, 41)
     assert dimensions == (2, 7)
 
 
@@ -59,7 +59,7 @@ def test_embeddings_take_at_most_half_of_the_limit(
         else Budget(bytes=limit * precision.weight_bytes).at_precision(precision)
     )
     encoder, dimensions = fit_embeddings(make_encoder(*categories), budget)
-    taken = sum(c * d for c, d in zip(encoder.categories, dimensions, strict=True))
+    taken = sum(c * d for c, d in zip(encoder.n_categories, dimensions, strict=True))
     assert taken <= limit / 2
     assert all(1 <= d <= 8 for d in dimensions)
 
@@ -67,7 +67,7 @@ def test_embeddings_take_at_most_half_of_the_limit(
 def test_categories_are_reduced_before_dimensions() -> None:
     encoder, dimensions = fit_embeddings(make_encoder(300, 300), Budget(parameters=6_000))
     assert dimensions == (8, 8)
-    assert all(64 < c < 200 for c in encoder.categories)
+    assert all(64 < c < 200 for c in encoder.n_categories)
     encoder, dimensions = fit_embeddings(make_encoder(300, 300), Budget(parameters=900))
     assert max(dimensions) < 8
 
@@ -82,12 +82,12 @@ def test_the_encoded_row_takes_at_most_half_of_a_limit_on_ram(
     encoder = make_encoder(300, 300, 10)
     limited, chosen = fit_embeddings(encoder, Budget(ram_bytes=2 * 4 * inputs))
     assert chosen == dimensions
-    assert limited.categories == encoder.categories
+    assert limited.n_categories == encoder.n_categories
 
 
 def test_a_limit_on_flops_leaves_vocabularies_unchanged() -> None:
     encoder, dimensions = fit_embeddings(make_encoder(300), Budget(flops=10))
-    assert encoder.categories == (301,)
+    assert encoder.n_categories == (301,)
     assert dimensions == (8,)
 
 

@@ -91,7 +91,7 @@ def test_a_store_has_no_teacher(store: Store, default_trainings: None) -> None:
 def test_boosted_trees_see_all_categories_of_a_store(store: Store, limit: int) -> None:
     """The limit may leave only a few of them to the network."""
     prepared = prepare_store(store, limits={"parameters": limit})
-    assert (prepared.encoder.categories < store.encoder.categories) == (limit == 60)
+    assert (prepared.encoder.n_categories < store.encoder.n_categories) == (limit == 60)
     trees = prepared.tree_data()
     assert trees is not None
     assert prepared.test is not None
@@ -144,7 +144,7 @@ def test_every_training_row_is_seen_once_an_epoch(store: Store) -> None:
 
 def test_a_limit_with_fewer_categories_recodes_the_stored_rows(store: Store) -> None:
     prepared = prepare_store(store, limits={"parameters": 150})
-    (kept,), (stored,) = prepared.encoder.categories, store.encoder.categories
+    (kept,), (stored,) = prepared.encoder.n_categories, store.encoder.n_categories
     assert kept < stored
     again = prepared.encoder.encode(Table.from_data(make_columns()).drop(["kind"]))
     parts = (prepared.train_in_memory, prepared.validation, prepared.test)
@@ -268,7 +268,9 @@ def test_knots_of_a_store_are_those_of_the_table(store: Store) -> None:
     assert rule.rows == len(numeric) == store.rows["train"]
     knots = from_store.spec.inputs.knots
     assert any(knots)
-    assert knots == KnotRule.from_rows(numeric, None).choose(RunSettings(limits=LIMITS).budget)
+    assert knots == KnotRule.from_rows(numeric, None).choose(
+        RunSettings(limits=LIMITS).computed_budget
+    )
     assert prepare_store(store, numeric_dimensions=(0,)).spec.inputs.knots == ()
 
 

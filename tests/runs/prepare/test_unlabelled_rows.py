@@ -33,7 +33,13 @@ def read_bits(data: PreparedData) -> tuple[object, ...]:
     """Return everything that rows without a target must not change."""
     parts = (data.train_and_validation, data.test)
     arrays = [array.tobytes() for part in parts for array in (*part.examples.arrays, part.y)]
-    return data.encoder.to_dict(), data.target.to_dict(), data.spec, data.dimensions, arrays
+    return (
+        data.encoder.to_dict(),
+        data.target.to_dict(),
+        data.spec,
+        data.category_dimensions,
+        arrays,
+    )
 
 
 @pytest.mark.parametrize("target", ["kind", "value"])
@@ -91,7 +97,7 @@ def test_a_limit_shortens_their_vocabularies_too() -> None:
         Table.from_data(columns | {"y": rng.integers(0, 2, 900)}), "y"
     ).with_unlabelled(other := Table.from_data(make(50)))
     prepared = prepare_data(data, RunSettings(limits={"parameters": 60}, reference_models=False))
-    assert prepared.unlimited.encoder.categories > prepared.encoder.categories
+    assert prepared.unlimited.encoder.n_categories > prepared.encoder.n_categories
     expected = prepared.encoder.encode(other).categorical
     assert np.array_equal(prepared.unlabelled.categorical, expected)
 

@@ -86,7 +86,7 @@ def _predict_file(
     import numpy as np
 
     from tabnas.data import DataWarning, UnseenCategories, find_labelled_rows, read_table
-    from tabnas.data.lowlevel import is_text, rename_rows
+    from tabnas.data.lowlevel import is_text, renumber_rows
 
     target = model.target
     table = read_table(file, text=model.text_columns, on_progress=progress.on_read)
@@ -105,7 +105,7 @@ def _predict_file(
         present = find_labelled_rows(answers, target)
         mark = chunk.decimals.mark if is_text(answers) else None
         rows = chunk if len(present) == len(chunk) else chunk.take(present)
-        with rename_rows(start + present):
+        with renumber_rows(start + present):
             encoded = target.encode(rows.column(target.name), mark)
             raw = model.predict_raw(rows.drop([target.name]), unseen=unseen)
         return start + len(chunk), encoded, model.decode(raw)

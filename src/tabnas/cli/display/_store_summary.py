@@ -56,7 +56,7 @@ def describe_store(store: Store, path: Path) -> dict[str, Any]:
         "rows_read": rows,
         "columns": store.encoder.describe(),
         "numeric_features": len(store.encoder.features),
-        "categories": {c.name: c.categories for c in columns if c.categories},
+        "categories": {c.name: c.n_categories for c in columns if c.n_categories},
         "pooled": {c.name: c.pooled for c in columns if isinstance(c, CategoricalColumn)},
         "hashed": {c.name: c.buckets for c in columns if isinstance(c, HashedColumn)},
         "max_miscounts": store.metadata["max_miscounts"],

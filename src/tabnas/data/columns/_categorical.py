@@ -96,11 +96,11 @@ class CategoricalColumn(FittedColumn):
     def recode(self, codes: Int32Array, max_categories: int) -> None:
         narrow = self.with_max_categories(max_categories)
         rows = np.nonzero(codes > len(narrow.vocabulary))[0]
-        is_missing = self.has_missing & (codes[rows] == self.categories - 1)
-        codes[rows] = np.where(is_missing, narrow.categories - 1, OTHER)
+        is_missing = self.has_missing & (codes[rows] == self.n_categories - 1)
+        codes[rows] = np.where(is_missing, narrow.n_categories - 1, OTHER)
 
     @property
-    def categories(self) -> int:
+    def n_categories(self) -> int:
         return 1 + len(self.vocabulary) + self.has_missing
 
     @cached_property
@@ -115,7 +115,7 @@ class CategoricalColumn(FittedColumn):
             pc.index_in(values, value_set=self._lookup).fill_null(OTHER - 1).to_numpy() + 1
         )
         if self.has_missing:
-            value_codes[values.is_null().to_numpy(zero_copy_only=False)] = self.categories - 1
+            value_codes[values.is_null().to_numpy(zero_copy_only=False)] = self.n_categories - 1
         codes[:] = value_codes[rows]
 
     def normalize(self, column: Any) -> Any:

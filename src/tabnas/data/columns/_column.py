@@ -61,7 +61,7 @@ class FittedColumn(ABC):
         return ()
 
     @property
-    def categories(self) -> int:
+    def n_categories(self) -> int:
         """The number of its categories, 0 for a numeric column."""
         return 0
 

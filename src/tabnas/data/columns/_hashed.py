@@ -54,12 +54,12 @@ class HashedColumn(FittedColumn):
     def recode(self, codes: Int32Array, max_categories: int) -> None:
         narrow = self.with_max_categories(max_categories)
         rows = np.nonzero(codes > narrow.buckets)[0]
-        is_missing = self.has_missing & (codes[rows] == self.categories - 1)
+        is_missing = self.has_missing & (codes[rows] == self.n_categories - 1)
         folded = 1 + (codes[rows] - 1 & narrow.buckets - 1)
-        codes[rows] = np.where(is_missing, narrow.categories - 1, folded)
+        codes[rows] = np.where(is_missing, narrow.n_categories - 1, folded)
 
     @property
-    def categories(self) -> int:
+    def n_categories(self) -> int:
         return 1 + self.buckets + self.has_missing
 
     def encode(self, column: Any, numeric: Float32Array, codes: Int32Array) -> None:
@@ -68,7 +68,7 @@ class HashedColumn(FittedColumn):
         hashes = hash_texts(normalize_categories(values))
         hashes ^= hashes >> np.uint64(32)
         value_codes = 1 + (hashes & np.uint64(self.buckets - 1)).astype(np.int32)
-        missing_code = self.categories - 1 if self.has_missing else OTHER
+        missing_code = self.n_categories - 1 if self.has_missing else OTHER
         value_codes[values.is_null().to_numpy(zero_copy_only=False)] = missing_code
         codes[:] = value_codes[rows]
 

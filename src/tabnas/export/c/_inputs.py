@@ -250,7 +250,7 @@ static float *embed_categories(const @row *row, float *x)
 def _category_part(
     fields: Sequence[Field], inputs: Inputs, weights: Mapping[str, Weight], row: str
 ) -> InputPart | None:
-    columns = [field for field in fields if field.column.categories]
+    columns = [field for field in fields if field.column.n_categories]
     if not columns:
         return None
     stored = [weights[f"embedding.{number}"] for number in range(len(columns))]
@@ -318,12 +318,12 @@ def make_numeric_embedding_part(
     stored = weights[NUMERIC_EMBEDDING]
     table = stored.values if isinstance(stored, Int8Array) else stored  # [dimension, knots]
     dimension = len(table)
-    columns = [inputs.knots[column] for column in inputs.embedded]
+    columns = [inputs.knots[column] for column in inputs.embedded_numeric]
     positions = {number: position for position, number in enumerate(encoded)}
     starts = accumulate(map(len, columns), initial=0)
     rows = [
         (str(start), str(len(knots) - 1), str(positions[column]))
-        for column, knots, start in zip(inputs.embedded, columns, starts, strict=False)
+        for column, knots, start in zip(inputs.embedded_numeric, columns, starts, strict=False)
     ]
     knots = np.concatenate([np.array(values, np.float32) for values in columns])
     size = unsigned_type(max(len(knots), len(encoded)))

@@ -50,7 +50,7 @@ class Program:
             model.target.to_dict(),
             str(model.architecture),
         ]
-        facts += [model.dimensions, model.knots, model.precision]
+        facts += [model.category_dimensions, model.knots, model.precision]
         digest = sha256(json.dumps(facts, sort_keys=True).encode())
         for name, array in sorted(model.weights.items()):
             digest.update(name.encode() + array.tobytes())

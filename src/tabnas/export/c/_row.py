@@ -99,7 +99,7 @@ def _describe_number(column: NumericColumn, data_type: pa.DataType | None) -> st
 
 def missing_code(column: CategoricalColumn | HashedColumn) -> int:
     """Return the code of a missing category: that of others if training had none."""
-    return column.categories - 1 if column.has_missing else 0
+    return column.n_categories - 1 if column.has_missing else 0
 
 
 def row_dtype(fields: Sequence[Field]) -> np.dtype[Any]:

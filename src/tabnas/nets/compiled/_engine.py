@@ -86,7 +86,7 @@ class CompiledEngine:
         shape, workers, inputs = self._shape, self._workers, self._shape.spec.inputs
         embedded = max_row_stride(shape.space.input_width(shape.dimensions[-1]) - inputs.numeric)
         self._buffer = np.zeros((workers, buffer_size(shape, rows)), np.float32)
-        self._ids = np.zeros((workers, len(inputs.embeddings), rows), np.int32)
+        self._ids = np.zeros((workers, len(inputs.category_embeddings), rows), np.int32)
         self._embedding_grad = np.zeros((workers, rows, embedded + LANES), np.float32)
         # built once, since a step of a small network takes only some tens of microseconds
         workspace = (self._buffer, self._gradients, self._ids, self._embedding_grad)
@@ -96,7 +96,7 @@ class CompiledEngine:
     def _helper_space(self, helper: int) -> tuple[Float32Array, Int32Array]:
         """Return the memory in which a helper evaluates a chunk: a buffer and ids."""
         if helper not in self._helper_spaces:
-            embeddings = len(self._shape.spec.inputs.embeddings)
+            embeddings = len(self._shape.spec.inputs.category_embeddings)
             buffer = np.zeros(buffer_size(self._shape, CHUNK_ROWS), np.float32)
             ids = np.zeros((embeddings, CHUNK_ROWS), np.int32)
             self._helper_spaces[helper] = buffer, ids
@@ -244,7 +244,7 @@ class CompiledEngine:
             raise TabNASError(f"the loss, or its gradient, is {loss}; it cannot be differentiated")
         named = dense_views(self._shape, self._layout, self._gradients[0])
         unit = 0
-        for column, (name, size) in enumerate(self._shape.embeddings.items()):
+        for column, (name, size) in enumerate(self._shape.category_embeddings.items()):
             grad = self._embedding_grad[0, :count, unit : unit + size[1]]
             named[name] = np.zeros(size, np.float32)
             np.add.at(named[name], self._ids[0, column, :count], grad)
@@ -289,7 +289,7 @@ class CompiledEngine:
             bins = len(shape.table_dimensions), shape.knots
             state[f"steps/{NUMERIC_EMBEDDING}"] = self._steps[begin:].reshape(bins)
         begin = 0
-        for name, (categories, _) in self._shape.embeddings.items():
+        for name, (categories, _) in self._shape.category_embeddings.items():
             state[f"steps/{name}"] = self._row_steps[begin : begin + categories]
             begin += categories
         return state

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.types import IntArray
 
-# entries of NetworkSpec.sizes
+# entries of KernelSpec.sizes
 SIZE_LAYERS = 0  # hidden layers of the SuperNet
 SIZE_NUMERIC = 1  # numeric columns
 SIZE_INPUTS = 2  # inputs without numeric embeddings: numeric columns and categorical embeddings
@@ -23,7 +23,7 @@ SIZE_TABLE_STRIDE = 7  # from one dimension to the next
 SIZE_TABLE_STEPS = 8  # offset of their step counts
 SIZE_COUNT = 9
 
-# columns of NetworkSpec.layers: offsets into the parameters, the widths and the step counts
+# columns of KernelSpec.layers: offsets into the parameters, the widths and the step counts
 LAYER_WEIGHT = 0
 LAYER_STRIDE = 1  # from one row of the weights to the next
 LAYER_BIAS = 2
@@ -36,7 +36,7 @@ LAYER_OUT_COUNT = 8
 LAYER_STEPS = 9
 LAYER_COUNT = 10
 
-# columns of NetworkSpec.embeddings
+# columns of KernelSpec.embeddings
 EMBEDDING_DIMENSION = 0
 EMBEDDING_STRIDE = 1  # from one category to the next
 EMBEDDING_TABLE = 2  # offset of its table in the buffer of all tables
@@ -45,7 +45,7 @@ EMBEDDING_INPUT = 4  # its first unit among the inputs
 EMBEDDING_CATEGORIES = 5
 EMBEDDING_COUNT = 6
 
-# columns of NetworkSpec.knot_columns: an embedded numeric column
+# columns of KernelSpec.knot_columns: an embedded numeric column
 KNOT_COLUMN = 0  # its number among the numeric columns
 KNOT_FIRST = 1  # index of its first knot among the knots of all columns
 KNOT_NUMBER = 2  # how many knots it has
@@ -61,7 +61,7 @@ ONE_MINUS_BETA1 = 4
 ONE_MINUS_BETA2 = 5
 
 
-class NetworkSpec(NamedTuple):
+class KernelSpec(NamedTuple):
     """The shape of the SuperNet, as the kernels read it; it never changes."""
 
     sizes: IntArray  # [SIZE_COUNT]
@@ -77,7 +77,7 @@ class NetworkSpec(NamedTuple):
 class Network(NamedTuple):
     """The SuperNet: its shape, and weights followed by moments."""
 
-    spec: NetworkSpec
+    spec: KernelSpec
     parameters: Float32Array  # [1 + moments, numbers]: dense layers
     tables: Float32Array  # [1 + moments, numbers]: embeddings
 

@@ -22,8 +22,8 @@ from tabnas.nets.compiled._fields import (
     SIZE_NUMERIC,
     SIZE_OUTPUTS,
     Batch,
+    KernelSpec,
     Network,
-    NetworkSpec,
     WorkerSpace,
 )
 from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
@@ -58,7 +58,7 @@ def input_stride(child: IntArray) -> int:
 
 
 @njit_inline
-def partition_workspace(spec: NetworkSpec, child: IntArray, count: int, offsets: IntArray) -> None:
+def partition_workspace(spec: KernelSpec, child: IntArray, count: int, offsets: IntArray) -> None:
     """Divide the buffer among the arrays of a step: fill the offsets that are listed above.
 
     The losses of the rows come first.

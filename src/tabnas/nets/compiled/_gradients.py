@@ -14,8 +14,8 @@ from tabnas.nets.compiled._fields import (
     SIZE_NUMERIC,
     SIZE_OUTPUTS,
     Batch,
+    KernelSpec,
     Network,
-    NetworkSpec,
     WorkerSpace,
 )
 from tabnas.nets.compiled._forward_backward import (
@@ -57,14 +57,14 @@ def rows_exist(batch: Batch) -> bool:
 
 
 @njit_inline
-def new_offsets(spec: NetworkSpec) -> IntArray:
+def new_offsets(spec: KernelSpec) -> IntArray:
     """Return memory for the offsets of a step's arrays."""
     return np.empty(OFFSETS_OF_LAYER * spec.sizes[SIZE_LAYERS] + OTHER_OFFSETS, np.int64)
 
 
 @njit_inline
 def logits_of(
-    spec: NetworkSpec, offsets: IntArray, buffer: Float32Array, count: int
+    spec: KernelSpec, offsets: IntArray, buffer: Float32Array, count: int
 ) -> Float32Array:
     """Return the logits [count, at least outputs] that `forward` has left in the buffer."""
     stride = stride_of(spec.sizes[SIZE_OUTPUTS])

@@ -17,8 +17,8 @@ from tabnas.nets.compiled._fields import (
     SIZE_LOSS,
     SIZE_OUTPUTS,
     Batch,
+    KernelSpec,
     Network,
-    NetworkSpec,
     OptimizerArrays,
     WorkerSpace,
     Workspace,
@@ -127,9 +127,7 @@ def _build() -> Kernels:
         Return for how many steps there are losses. A step with a bad batch has none; if it is the
         first, return what is wrong with it.
         """
-        spec = NetworkSpec(
-            sizes, layers, widths, heads, embeddings, knot_columns, dimensions, knots
-        )
+        spec = KernelSpec(sizes, layers, widths, heads, embeddings, knot_columns, dimensions, knots)
         network = Network(spec, parameters, tables)
         optimizer = OptimizerArrays(settings, corrections, steps, row_steps, slots)
         workspace = Workspace(buffer, gradients, ids, embedding_grad)
@@ -217,9 +215,7 @@ def _build() -> Kernels:
         With cells, several threads make the same call, as for `train`, each with a buffer and ids
         of its own; each takes chunks that no other has taken.
         """
-        spec = NetworkSpec(
-            sizes, layers, widths, heads, embeddings, knot_columns, dimensions, knots
-        )
+        spec = KernelSpec(sizes, layers, widths, heads, embeddings, knot_columns, dimensions, knots)
         network = Network(spec, parameters, tables)
         batch = Batch(numeric, categorical, labels, values, weight, rows, start, count)
         if not rows_exist(batch):

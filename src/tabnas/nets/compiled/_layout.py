@@ -36,7 +36,7 @@ from tabnas.nets.compiled._fields import (
     SIZE_TABLE,
     SIZE_TABLE_STEPS,
     SIZE_TABLE_STRIDE,
-    NetworkSpec,
+    KernelSpec,
 )
 from tabnas.nets.compiled._losses import LOGISTIC, SOFTMAX, SQUARED_ERROR
 from tabnas.nets.compiled._strides import (
@@ -55,7 +55,7 @@ VECTORS = {"bias": LAYER_BIAS, "scale": LAYER_SCALE, "shift": LAYER_SHIFT}
 class Layout(NamedTuple):
     """What the kernels know of the network, and the buffer sizes, which only Python needs."""
 
-    spec: NetworkSpec
+    spec: KernelSpec
     size: int  # numbers in the buffer of the dense layers
     step_counts: int
     table_size: int  # numbers in the buffer of the embeddings
@@ -95,7 +95,7 @@ def build_layout(shape: SuperNetShape) -> Layout:
     steps += len(shape.table_dimensions) * shape.knots
     knot_columns, knots = _lay_out_knots(shape)
     dimensions = np.array(shape.table_dimensions, np.int64)
-    spec = NetworkSpec(
+    spec = KernelSpec(
         sizes, np.array(layers), np.array(widths, np.int64), heads, embeddings, knot_columns,
         dimensions, knots,
     )  # fmt: skip
@@ -117,7 +117,7 @@ def buffer_size(shape: SuperNetShape, rows: int) -> int:
     )
     fans = [layer.fan_in for layer in shape.dense_layers]
     squares = sum(-(-count // LANES) for count in (*fans, rows))
-    columns = len(inputs.embedded) if shape.knots else 0
+    columns = len(inputs.embedded_numeric) if shape.knots else 0
     return rows * per_row + size_of_positions(columns, rows) + squares + transposed
 
 
@@ -138,10 +138,10 @@ def _lay_out_knots(shape: SuperNetShape) -> tuple[IntArray, Float32Array]:
     inputs = shape.spec.inputs
     if not shape.knots:
         return np.zeros((0, KNOT_COUNT), np.int64), np.zeros((3, 0), np.float32)
-    columns = [(column, len(inputs.knots[column])) for column in inputs.embedded]
+    columns = [(column, len(inputs.knots[column])) for column in inputs.embedded_numeric]
     first = np.cumsum([0, *(number for _, number in columns)])
     fields = [(column, first[i], number) for i, (column, number) in enumerate(columns)]
-    values = np.concatenate([inputs.knots[column] for column in inputs.embedded])
+    values = np.concatenate([inputs.knots[column] for column in inputs.embedded_numeric])
     gaps = np.concatenate([np.append(gap, 1.0) for gap in inputs.gaps])
     numbers = np.concatenate([np.arange(number) for _, number in columns])
     return np.array(fields, np.int64), np.stack([values, gaps, numbers]).astype(np.float32)
@@ -149,10 +149,12 @@ def _lay_out_knots(shape: SuperNetShape) -> tuple[IntArray, Float32Array]:
 
 def _lay_out_embeddings(shape: SuperNetShape) -> tuple[IntArray, int, int]:
     """Return the fields of every embedding, and the total numbers of elements and categories."""
-    embeddings = np.zeros((len(shape.embeddings), EMBEDDING_COUNT), np.int64)
+    embeddings = np.zeros((len(shape.category_embeddings), EMBEDDING_COUNT), np.int64)
     table = first_row = 0
     unit = shape.spec.inputs.numeric
-    for row, (categories, dimension) in zip(embeddings, shape.embeddings.values(), strict=True):
+    for row, (categories, dimension) in zip(
+        embeddings, shape.category_embeddings.values(), strict=True
+    ):
         stride = round_up_to_lanes(dimension)
         row[:] = dimension, stride, table, first_row, unit, categories
         table += categories * stride
@@ -191,7 +193,9 @@ def embedding_views(
 ) -> dict[str, Float32Array]:
     """Return the named embeddings inside a buffer of the embeddings."""
     named = {}
-    for (name, size), row in zip(shape.embeddings.items(), layout.spec.embeddings, strict=True):
+    for (name, size), row in zip(
+        shape.category_embeddings.items(), layout.spec.embeddings, strict=True
+    ):
         start, stride = int(row[EMBEDDING_TABLE]), int(row[EMBEDDING_STRIDE])
         table = tables[start : start + size[0] * stride].reshape(size[0], stride)
         named[name] = table[:, : size[1]]

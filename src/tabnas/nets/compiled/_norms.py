@@ -10,7 +10,7 @@ from tabnas.nets.compiled._fields import (
     LAYER_BIAS,
     SIZE_LAYERS,
     SIZE_OUTPUTS,
-    NetworkSpec,
+    KernelSpec,
 )
 from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
 from tabnas.nets.compiled._vectors import (
@@ -71,7 +71,7 @@ def sum_squares_by_block(
 
 @njit_helper
 def squared_norm(
-    spec: NetworkSpec, child: IntArray, gradients: Float32Array, squares: int, blocks: int
+    spec: KernelSpec, child: IntArray, gradients: Float32Array, squares: int, blocks: int
 ) -> float:
     """Return the squared norm of a child's gradient; not finite if it overflows.
 

@@ -11,7 +11,7 @@ from tabnas.nets.compiled._fields import (
     SIZE_NUMERIC,
     SIZE_TABLE,
     SIZE_TABLE_STRIDE,
-    NetworkSpec,
+    KernelSpec,
     WorkerSpace,
 )
 from tabnas.nets.compiled._jit import address, njit_helper, njit_inline
@@ -33,7 +33,7 @@ from tabnas.types import IntArray
 
 
 @njit_inline
-def dimension_of(spec: NetworkSpec, child: IntArray) -> int:
+def dimension_of(spec: KernelSpec, child: IntArray) -> int:
     """Return the dimension of a child's numeric embeddings."""
     if spec.knot_columns.shape[0] == 0:
         return 0
@@ -42,7 +42,7 @@ def dimension_of(spec: NetworkSpec, child: IntArray) -> int:
 
 
 @njit_inline
-def _locate(spec: NetworkSpec, column: int, position: int) -> None:
+def _locate(spec: KernelSpec, column: int, position: int) -> None:
     """Replace eight values at an address by fractions, and write the knots before them after it.
 
     Eight values are compared with one knot after another, which needs no branches, as a binary
@@ -67,7 +67,7 @@ def _locate(spec: NetworkSpec, column: int, position: int) -> None:
 
 @njit_helper
 def embed_numbers(
-    spec: NetworkSpec, parameters: Float32Array, first: int, end: int, dimension: int, x: int,
+    spec: KernelSpec, parameters: Float32Array, first: int, end: int, dimension: int, x: int,
     stride: int, positions: int,
 ) -> None:  # fmt: skip
     """Write numeric embeddings to the ends of rows `first` to `end` of x [count, inputs].
@@ -108,7 +108,7 @@ def embed_numbers(
 
 @njit_helper
 def sum_by_knot(
-    spec: NetworkSpec, dimension: int, count: int, positions: int, first: int, end: int,
+    spec: KernelSpec, dimension: int, count: int, positions: int, first: int, end: int,
     space: WorkerSpace,
 ) -> None:  # fmt: skip
     """Fill the gradient of the numeric embeddings, and mark the knots that a value has read.

@@ -29,8 +29,8 @@ from tabnas.nets.compiled._fields import (
     SIZE_TABLE_STEPS,
     SIZE_TABLE_STRIDE,
     WEIGHT_DECAY,
+    KernelSpec,
     Network,
-    NetworkSpec,
     OptimizerArrays,
     Workspace,
 )
@@ -43,7 +43,7 @@ from tabnas.types import IntArray
 
 
 @njit_helper
-def _fill_fans(spec: NetworkSpec, children: IntArray, index: int, fans: IntArray) -> bool:
+def _fill_fans(spec: KernelSpec, children: IntArray, index: int, fans: IntArray) -> bool:
     """Fill fans [workers, 2]: the rows and columns of a layer that each child uses, 0 if none.
 
     Return whether any child uses the layer.
@@ -122,7 +122,7 @@ def _used_columns(fans: IntArray, row: int) -> int:
 
 @njit_helper
 def _look_up_corrections(
-    spec: NetworkSpec, index: int, in_bin: int, columns: int, optimizer: OptimizerArrays,
+    spec: KernelSpec, index: int, in_bin: int, columns: int, optimizer: OptimizerArrays,
     corrections: Float32Array,
 ) -> None:  # fmt: skip
     """Fill in the corrections of the first `columns` columns of one bin of rows, for this step."""
@@ -213,7 +213,7 @@ def update_dense(
 
 @njit_helper
 def _reduce_tables(
-    spec: NetworkSpec, gradients: Float32Array, children: IntArray, begin: int, end: int,
+    spec: KernelSpec, gradients: Float32Array, children: IntArray, begin: int, end: int,
     marks: Float32Array,
 ) -> bool:  # fmt: skip
     """Add the workers' gradients of dimensions begin + 1 to end in the first worker's buffer.

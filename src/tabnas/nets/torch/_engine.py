@@ -153,7 +153,7 @@ class TorchEngine:
         The dense gradients include that of numeric embeddings. The input gradient is that of
         categorical embeddings, [rows, embedded units].
         """
-        tables = {*self._shape.embeddings, NUMERIC_EMBEDDING}
+        tables = {*self._shape.category_embeddings, NUMERIC_EMBEDDING}
         leaves = {
             name: weights.detach().requires_grad_()
             for name, weights in self._child_weights(child).items()
@@ -224,7 +224,7 @@ class TorchEngine:
         gradient.add(0, *computed, share=1.0)
         tables = {
             name: torch.zeros(size, device=self._device)
-            for name, size in self._shape.embeddings.items()
+            for name, size in self._shape.category_embeddings.items()
         }
         for name, used, grad in gradient.embedding_gradients():
             tables[name][used] = grad
@@ -246,7 +246,7 @@ class TorchEngine:
         """Return the embeddings of a batch's categories and numbers, [rows, embedded units]."""
         parts = [
             functional.embedding(batch["categorical"][:, column], self._weights[name])
-            for column, name in enumerate(self._shape.embeddings)
+            for column, name in enumerate(self._shape.category_embeddings)
         ]
         if positions is not None:
             table = self._weights[NUMERIC_EMBEDDING][: child.architecture.dimension]

@@ -35,7 +35,9 @@ class StepGradient:
         dimension: int,
     ) -> None:
         """`dimension` is the largest of the children's numeric embeddings."""
-        self._dimensions = {name: dimension for name, (_, dimension) in shape.embeddings.items()}
+        self._dimensions = {
+            name: dimension for name, (_, dimension) in shape.category_embeddings.items()
+        }
         self._rows = rows
         sizes = {name: size for block in blocks for name, size in block.shapes().items()}
         self._table_dimensions = shape.table_dimensions

@@ -23,7 +23,7 @@ class Knots:
     """The knots of all embedded numeric columns, in a table with a row for each column."""
 
     def __init__(self, inputs: Inputs, device: torch.device) -> None:
-        columns = [np.array(inputs.knots[column], np.float32) for column in inputs.embedded]
+        columns = [np.array(inputs.knots[column], np.float32) for column in inputs.embedded_numeric]
         numbers = np.array([len(knots) for knots in columns])
         values = np.full((len(columns), numbers.max()), np.inf, np.float32)
         gaps = np.ones_like(values)
@@ -31,7 +31,7 @@ class Knots:
             values[row, : len(knots)] = knots
             gaps[row, : len(knots) - 1] = inputs.gaps[row]
         self.number = int(numbers.sum())
-        self._columns = torch.tensor(inputs.embedded, device=device)
+        self._columns = torch.tensor(inputs.embedded_numeric, device=device)
         self._values = torch.as_tensor(values, device=device)
         self._gaps = torch.as_tensor(gaps, device=device)
         self._first = torch.as_tensor(np.cumsum(numbers) - numbers, device=device)[:, None]

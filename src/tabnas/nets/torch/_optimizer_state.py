@@ -43,7 +43,7 @@ class OptimizerState:
         self.steps = {
             layer.name: counts(len(layer.in_widths), len(layer.out_widths)) for layer in layers
         }
-        self.steps |= {name: counts(rows) for name, (rows, _) in shape.embeddings.items()}
+        self.steps |= {name: counts(rows) for name, (rows, _) in shape.category_embeddings.items()}
 
         def bins(widths: tuple[int, ...]) -> Tensor:
             """Return the bin of every unit; bins end at the widths."""

@@ -91,7 +91,7 @@ class PenaltyReward(Reward):
 
 
 class BetaReward(PenaltyReward):
-    """Penalties with the exponent or weight beta, which is negative."""
+    """Penalties with the exponent or weight beta, which is at most 0."""
 
     def __init__(self, feasible: FeasibleSet, *, beta: float) -> None:
         super().__init__(feasible)

@@ -12,7 +12,7 @@ from tabnas.formatting import (
 from tabnas.report._chart import WIDTH
 from tabnas.report._figure import Figure
 from tabnas.report._svg import Drawing
-from tabnas.results import CostUse, RunResult, WiderStep
+from tabnas.results import CostUse, RunResult, WiderNeighbour
 
 ROW_HEIGHT = 54
 BAR_HEIGHT = 14
@@ -45,7 +45,7 @@ def draw_limits(result: RunResult) -> Figure:
     return Figure(
         key="limits",
         title="Limits",
-        paragraphs=[f"{verdict} {promise}", *_describe_wider_steps(result)]
+        paragraphs=[f"{verdict} {promise}", *_describe_wider_neighbours(result)]
         if limited
         else ["There is no limit."],
         drawings=[drawing],
@@ -70,16 +70,16 @@ def _draw_bar(drawing: Drawing, name: str, cost: CostUse, top: float) -> None:
     drawing.rect(0, top + 25, filled, BAR_HEIGHT, color, _describe_limit(name, cost))
 
 
-def _describe_wider_steps(result: RunResult) -> list[str]:
+def _describe_wider_neighbours(result: RunResult) -> list[str]:
     """Say which limits forbid a wider network."""
-    steps = result.wider_steps
-    if not steps:
+    neighbours = result.wider_steps
+    if not neighbours:
         return []
-    forbidden = [step for step in steps if step.violates]
-    are = "is" if len(steps) == 1 else "are"
-    intro = f"One step wider in one layer there {are} {format_count(len(steps), 'network')}"
+    forbidden = [neighbour for neighbour in neighbours if neighbour.violates]
+    are = "is" if len(neighbours) == 1 else "are"
+    intro = f"One step wider in one layer there {are} {format_count(len(neighbours), 'network')}"
     sentences = [f"{intro}: {_describe_forbidden(result, forbidden)}."]
-    allowed = [str(step.architecture) for step in steps if not step.violates]
+    allowed = [str(neighbour.architecture) for neighbour in neighbours if not neighbour.violates]
     if allowed:
         was = "was" if len(allowed) == 1 else "were"
         sentences.append(f"Allowed, and not chosen, {was} {join_words(allowed)}.")
@@ -88,11 +88,12 @@ def _describe_wider_steps(result: RunResult) -> list[str]:
     return [" ".join(sentences)]
 
 
-def _describe_forbidden(result: RunResult, forbidden: list[WiderStep]) -> str:
+def _describe_forbidden(result: RunResult, forbidden: list[WiderNeighbour]) -> str:
     if not forbidden:
         return "no limit forbids any, so a wider network did not pay"
     counts = {
-        name: sum(name in step.violates for step in forbidden) for name in result.limited_costs
+        name: sum(name in neighbour.violates for neighbour in forbidden)
+        for name in result.limited_costs
     }
     total = len(result.wider_steps)
     return join_words(

@@ -14,7 +14,7 @@ from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.candidates._candidate import Candidate, Trial
 from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import (
-    candidate_step,
+    candidate_step_name,
     find_worse,
     first_trials,
     following_trials,
@@ -26,7 +26,7 @@ from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint
 from tabnas.runs.plan._plan import Plan, TrainingPlan
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.search._search_step import SearchResult
+from tabnas.runs.search._find_candidates import SearchResult
 
 CandidateJob = tuple[int, int, Trial]
 """The index of a limit, the index of a candidate of that limit, and what it is."""
@@ -71,7 +71,7 @@ def _train_round(
         for limit_index, its_trials in enumerate(trials)
         for k, trial in enumerate(its_trials)
     ]
-    jobs = [job for job in all_jobs if candidate_step(job[1]) not in scopes[job[0]]]
+    jobs = [job for job in all_jobs if candidate_step_name(job[1]) not in scopes[job[0]]]
     shared = {id(run.data): _training_data(run.data) for run in runs}
     data = tuple(shared[id(run.data)] for run in runs)
     plans = tuple(run.plan.training_plan for run in runs)
@@ -114,6 +114,6 @@ def _record(
     k: int, candidate: Candidate, trials: Sequence[Trial], plan: Plan, scope: StepCheckpoint
 ) -> None:
     """Record a candidate, and forget the weights that are not needed any more."""
-    record_candidate(candidate_step(k), candidate, scope)
+    record_candidate(candidate_step_name(k), candidate, scope)
     for worse in find_worse(load_candidates(trials, plan, scope)):
-        scope.forget_arrays(candidate_step(worse))
+        scope.forget_arrays(candidate_step_name(worse))

@@ -66,14 +66,14 @@ def train_candidates(
     def train_round(trials: Sequence[Trial], trained: Sequence[Candidate] = ()) -> list[Candidate]:
         candidates = list(trained)
         started = [
-            _start_trial(run, trial, candidate_step(k), phase, checkpoint, pool)
+            _start_trial(run, trial, candidate_step_name(k), phase, checkpoint, pool)
             for k, trial in enumerate(trials, start=len(candidates))
         ]
         for get_candidate in started:
             candidates.append(get_candidate())
             for number in find_worse(dict(enumerate(candidates))):
                 candidates[number] = replace(candidates[number], weights=None)
-                checkpoint.forget_arrays(candidate_step(number))
+                checkpoint.forget_arrays(candidate_step_name(number))
         return candidates
 
     first = train_round(first_trials(run, architectures))
@@ -167,9 +167,9 @@ def load_candidates(
 ) -> dict[int, Candidate]:
     """Return the candidates of these trials that are trained already, by their number."""
     return {
-        number: _load_candidate(trial, candidate_step(number), plan, checkpoint)
+        number: _load_candidate(trial, candidate_step_name(number), plan, checkpoint)
         for number, trial in enumerate(trials)
-        if candidate_step(number) in checkpoint
+        if candidate_step_name(number) in checkpoint
     }
 
 
@@ -181,7 +181,7 @@ def describe_trial(trial: Trial, run: RunContext) -> str:
     return f"{trial.architecture}, {lesson}"
 
 
-def candidate_step(index: int) -> str:
+def candidate_step_name(index: int) -> str:
     """Return the name of a candidate's step in the checkpoint."""
     return f"candidate {index + 1}"
 

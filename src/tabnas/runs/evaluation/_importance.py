@@ -59,6 +59,6 @@ def _slices(encoder: TableEncoder) -> Iterator[tuple[str, slice, slice]]:
     """Yield each column with its slices of the numeric features and of the categories."""
     number = category = 0
     for column in encoder.columns:
-        features, codes = len(column.features), int(bool(column.categories))
+        features, codes = len(column.features), int(bool(column.n_categories))
         yield column.name, slice(number, number + features), slice(category, category + codes)
         number, category = number + features, category + codes

@@ -22,7 +22,7 @@ from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs.evaluation._numeric_curves import read_numeric_curves
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.search._wider_steps import list_wider_steps
+from tabnas.runs.search._wider_neighbours import list_wider_neighbours
 from tabnas.space import Architecture, Precision
 
 NAMED_VERSIONS = ("tabnas", "numba", "numpy", "pyarrow", "scikit-learn")
@@ -60,12 +60,14 @@ def build_run_result(finished: FinishedRun) -> RunResult:
                 temperature=candidate.temperature,
                 one_shot_loss=one_shot if isfinite(one_shot) else None,
             )
-            for candidate, one_shot in zip(finished.candidates, finished.one_shot, strict=True)
+            for candidate, one_shot in zip(
+                finished.candidates, finished.one_shot_losses, strict=True
+            )
         ),
         chosen_by=chosen_by(plan),
         trained_on_all_rows=finished.trained_on_all_rows,
         limit_effects=finished.limit_effects,
-        wider_steps=list_wider_steps(
+        wider_steps=list_wider_neighbours(
             space,
             finished.model.architecture,
             plan.feasible.budget.at_precision(finished.model.precision),

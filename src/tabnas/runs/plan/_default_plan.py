@@ -11,7 +11,7 @@ from tabnas.runs.plan._feasible_set import make_feasible_set
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._plan import MAX_EPOCHS, Plan
 from tabnas.runs.plan._teacher_plan import plan_teacher
-from tabnas.runs.plan._timing import estimate_comparison_seconds, time_step
+from tabnas.runs.plan._time_estimates import estimate_comparison_seconds, time_step
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.search import SearchSettings
 from tabnas.settings import RunSettings

@@ -12,7 +12,7 @@ from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._memory import check_memory
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
-from tabnas.space import ABSENT, Budget, Precision, SearchSpace, default_space, relax
+from tabnas.space import ABSENT, Budget, Precision, SearchSpace, default_space, scale_limits
 
 NARROW_OCTAVES = 1
 """How far the widths of a narrowed space go beyond equal ones, so that all of it is trained."""
@@ -27,11 +27,11 @@ def make_space(
         "inputs": inputs.width,
         "outputs": data.spec.outputs,
         "embedding_parameters": inputs.embedding_parameters,
-        "numeric_embeddings": inputs.numeric_embeddings(settings.dimensions),
+        "numeric_embeddings": inputs.numeric_embeddings(settings.candidate_numeric_dimensions),
     }
     layers: dict[str, Any] = {} if settings.layers is None else {"layers": settings.layers}
     if settings.widths is None:
-        scaled = relax(budget, SearchSpace([[ABSENT]], **ends), limit_share)
+        scaled = scale_limits(budget, SearchSpace([[ABSENT]], **ends), limit_share)
         octaves: dict[str, Any] = {} if limit_share == 1 else {"octaves_above": NARROW_OCTAVES}
         return default_space(scaled, **ends, **layers, **octaves)
     return SearchSpace.uniform(widths=settings.widths, **ends, **({"layers": 3} | layers))
@@ -45,7 +45,7 @@ def make_feasible_set(
     limit_share: float,
 ) -> FeasibleSet:
     """Return the feasible set; an error for an empty one says what would help."""
-    budget = settings.budget_with(latency.costs if latency else {})
+    budget = settings.full_budget(latency.costs if latency else {})
     space = make_space(data, settings, budget, limit_share)
     check_memory(space, data.spec, optimizer)
     try:

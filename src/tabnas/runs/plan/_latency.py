@@ -34,7 +34,7 @@ from tabnas.latency import (
 from tabnas.model import Model
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
-from tabnas.space import LATENCY_COSTS, Architecture, Precision
+from tabnas.space import LATENCY_ROWS, Architecture, Precision
 
 REFERENCE_NETWORKS = tuple(Architecture(widths) for widths in ((), (32,), (32, 32), (64, 16)))
 """Networks that are measured with the columns of the table, to find the overhead of the columns."""
@@ -100,7 +100,7 @@ class SavedLatency:
             for dimension in dimensions:
                 if dimension not in terms.embedding_us:
                     raise _report_missing(f"{where}.embedding_us.{dimension}")
-            costs[precision] = terms.cost(name, runtime.resolution(LATENCY_COSTS[name]))
+            costs[precision] = terms.cost(name, runtime.resolution(LATENCY_ROWS[name]))
         return join_precisions(costs)
 
 
@@ -201,13 +201,13 @@ def plan_latency(
     `on_fraction` receives how much of the measuring of this machine is done, if it was not measured
     before.
     """
-    names = [name for name in settings.limits if name in LATENCY_COSTS]
+    names = [name for name in settings.limits if name in LATENCY_ROWS]
     if not names:
         return None
     runtime = RUNTIMES[settings.runtime]
     measure = measure or partial(measure_models, runtime=runtime)
     precisions = runtime.precisions_to_measure(settings.precisions)
-    embeddings = data.spec.inputs.numeric_embeddings(settings.dimensions)
+    embeddings = data.spec.inputs.numeric_embeddings(settings.candidate_numeric_dimensions)
     dimensions = () if embeddings is None else tuple(filter(None, embeddings.dimensions))
     if resume:
         if saved is None:
@@ -227,7 +227,7 @@ def plan_latency(
         reference = table.cost(name)
         of_precisions = {}
         for precision in precisions:
-            call = table.find_call(LATENCY_COSTS[name], precision)
+            call = table.find_call(LATENCY_ROWS[name], precision)
             overhead_us, embedding_us = (
                 _measure_table(call.terms, reference, precision, data, dimensions, measure)
                 if is_local
@@ -320,7 +320,7 @@ def _predict_table(
 ) -> tuple[float, dict[int, float]]:
     """Predict the same for another machine, from the kinds of the columns and their knots."""
     inputs = data.spec.inputs
-    columns = len(inputs.embedded)
+    columns = len(inputs.embedded_numeric)
     # an ONNX file has as many knots for each column as the column with most of them; C has fewer
     knots = columns * max(map(len, inputs.knots), default=0)
     return (
@@ -335,10 +335,12 @@ def make_untrained_model(
     """Return a model of the run with random weights, which do not affect latency."""
     knots = data.spec.inputs.knots
     return untrained_model(
-        architecture, data.encoder, data.target, data.dimensions, knots, precision
+        architecture, data.encoder, data.target, data.category_dimensions, knots, precision
     )
 
 
 def _shape(architecture: Architecture, data: PreparedData) -> NetworkShape:
     inputs = data.spec.inputs
-    return NetworkShape(inputs.width, architecture, data.spec.outputs, columns=len(inputs.embedded))
+    return NetworkShape(
+        inputs.width, architecture, data.spec.outputs, columns=len(inputs.embedded_numeric)
+    )

@@ -22,11 +22,12 @@ ROWS_PER_CANDIDATE = 100
 """Rows to choose by for each candidate that more time adds: of many candidates, scored on few rows,
 the luckiest is chosen and not the best (results/small_tables.md)."""
 SIMPLER_CANDIDATES = 3
-"""Simpler networks that small tables train, at most: see `search/_selection.py`."""
-
-# How much longer a phase takes than only its training steps; measured on five tables.
+"""Maximum number of simpler networks that are tried on small tables: see
+`search/_selection.py`."""
 TEACHER_TRAININGS = 2
 """Trainings, besides those of the candidates, that find out how much a teacher helps."""
+
+# How much longer a phase takes than only its training steps; measured on five tables.
 SEARCH_OVERHEAD = 2.5  # children above the limit, and evaluations on validation rows
 VALIDATION_OVERHEAD = 1.25  # the validation loss after each epoch
 
@@ -108,7 +109,8 @@ class Plan(TrainingPlan):
     def estimated_seconds(self) -> dict[str, float]:
         """An estimate of the time of each phase on one thread, without reading and compilation.
 
-        If there are rows without a target, all candidates may learn from them.
+        Rows without a target are counted in the training of every candidate, though only one
+        candidate and the final model may learn from them: an upper bound.
         """
         candidates = self.candidates + SIMPLER_CANDIDATES * self.try_simpler
         candidates += len(self.precisions) - 1
@@ -127,7 +129,7 @@ class Plan(TrainingPlan):
 
     @property
     def saved_plan(self) -> dict[str, Any]:
-        """The numbers that a resumed run must reuse, fit for TOML: a `SavedPlan`."""
+        """The numbers that a resumed run must reuse, for TOML; `SavedPlan` decodes them."""
         numbers: dict[str, Any] = {
             "search_epochs": self.search.epochs,
             "epochs": self.training.epochs,

@@ -11,7 +11,7 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.model import MAX_TREE_ROWS, make_network_spec
 from tabnas.nets import NetworkSpec
-from tabnas.runs.plan._timing import TREE_CELL_SECONDS, TREE_SECONDS
+from tabnas.runs.plan._time_estimates import TREE_CELL_SECONDS, TREE_SECONDS
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
@@ -178,7 +178,7 @@ def count_fits(folds: int, *, nested: bool) -> int:
 def _trees_seconds(data: PreparedData, rows: int) -> float:
     """Return about how long a fit of the trees takes on one core."""
     outputs = data.spec.outputs
-    cells = min(rows, MAX_TREE_ROWS) * (len(data.encoder.features) + len(data.encoder.categories))
+    cells = min(rows, MAX_TREE_ROWS) * (len(data.encoder.features) + len(data.encoder.n_categories))
     trees = outputs * min(ITERATIONS, max_iterations(outputs))
     return trees * (TREE_SECONDS + TREE_CELL_SECONDS * cells)
 
@@ -187,7 +187,7 @@ def _network_seconds(data: PreparedData, rows: int) -> float:
     """Return about how long a fit of the network takes on one core."""
     spec = make_teacher_spec(data)
     architecture = network_architecture(spec)
-    inputs = spec.inputs.width + architecture.dimension * len(spec.inputs.embedded)
+    inputs = spec.inputs.width + architecture.dimension * len(spec.inputs.embedded_numeric)
     widths = [inputs, *architecture.widths, spec.outputs]
     weights = sum(a * b for a, b in pairwise(widths))
     settings = network_settings(rows, 0)
@@ -200,7 +200,9 @@ def make_teacher_spec(data: PreparedData) -> NetworkSpec:
     unlimited = data.unlimited
     assert unlimited is not None
     knots = () if unlimited.knot_rule is None else unlimited.knot_rule.choose(Budget())
-    return make_network_spec(unlimited.encoder, unlimited.target, unlimited.dimensions, knots)
+    return make_network_spec(
+        unlimited.encoder, unlimited.target, unlimited.category_dimensions, knots
+    )
 
 
 def _find_obstacle(data: PreparedData) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tabnas.runs.plan._default_plan import make_default_plan
 from tabnas.runs.plan._plan import MAX_EPOCHS, Plan
-from tabnas.runs.plan._timing import estimate_speedup
+from tabnas.runs.plan._time_estimates import estimate_speedup
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
 from tabnas.threads import get_threads

@@ -38,7 +38,7 @@ def choose_embeddings(
     """Return the encoder, the most categories that a column keeps, and the dimensions."""
     allowed = share * parameters_allowed(budget)
     max_inputs = share * get_upper(budget, "ram_bytes") / ACTIVATION_BYTES
-    max_categories = max(encoder.categories, default=1)
+    max_categories = max(encoder.n_categories, default=1)
     caps = [cap for cap in DIMENSIONS if _input_width(encoder, cap) <= max_inputs]
     for cap in caps or DIMENSIONS[-1:]:
         vocabulary = _largest_vocabulary(encoder, cap, allowed)
@@ -47,7 +47,7 @@ def choose_embeddings(
     if vocabulary < max_categories:
         max_categories = max(1, vocabulary)
         encoder = encoder.with_max_categories(max_categories)
-    return encoder, max_categories, _dimensions(encoder.categories, cap)
+    return encoder, max_categories, _dimensions(encoder.n_categories, cap)
 
 
 def parameters_allowed(budget: Budget) -> float:
@@ -68,7 +68,7 @@ def get_upper(budget: Budget, name: str) -> float:
 
 
 def _input_width(encoder: TableEncoder, cap: int) -> int:
-    return len(encoder.features) + sum(_dimensions(encoder.categories, cap))
+    return len(encoder.features) + sum(_dimensions(encoder.n_categories, cap))
 
 
 def _dimensions(categories: Sequence[int], cap: int) -> tuple[int, ...]:
@@ -80,10 +80,10 @@ def _largest_vocabulary(encoder: TableEncoder, cap: int, allowed: float) -> int:
 
     def parameters(max_categories: int) -> int:
         # unknown and missing values have two codes in addition to the vocabulary
-        categories = [min(count, max_categories + 2) for count in encoder.categories]
+        categories = [min(count, max_categories + 2) for count in encoder.n_categories]
         return sum(c * d for c, d in zip(categories, _dimensions(categories, cap), strict=True))
 
-    low, high = 0, max(encoder.categories, default=0)
+    low, high = 0, max(encoder.n_categories, default=0)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if parameters(middle) <= allowed else (low, middle - 1)

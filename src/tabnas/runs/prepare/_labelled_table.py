@@ -89,7 +89,7 @@ class LabelledTable:
         if not len(table):
             raise TabNASError("the table of rows without a target must have rows, but it has none")
         name = self.target.name
-        if not table.named or name not in table or name in self.features:
+        if not table.has_names or name not in table or name in self.features:
             return replace(self, unlabelled=table)
         note = f"the column {name!r} of the rows without a target was ignored"
         return replace(self, unlabelled=table.drop([name]), notes=(*self.notes, note))

@@ -40,7 +40,7 @@ from tabnas.runs.prepare._stored_data import prepare_store
 from tabnas.runs.prepare._table_subset import TableSubset, make_tree_data, note_leaks
 from tabnas.runs.prepare._unlabelled_rows import encode_unlabelled
 from tabnas.settings import RunSettings
-from tabnas.space import LATENCY_COSTS, Budget
+from tabnas.space import LATENCY_ROWS, Budget
 from tabnas.stores import Store
 from tabnas.types import FloatArray, IntArray
 
@@ -48,7 +48,7 @@ MIN_ROWS = 10
 """Fewer rows are not enough for training, validation and test."""
 FOLDS = 5
 MAX_UNSCALED_VALUE = 1e15
-SAMPLE_ROWS = max(LATENCY_COSTS.values())
+SAMPLE_ROWS = max(LATENCY_ROWS.values())
 
 
 def prepare_data(
@@ -67,7 +67,7 @@ def prepare_data(
     unlimited = prepare_unlimited(
         data, settings, validation=validation, test=test, process_group=process_group
     )
-    return unlimited.limit_embeddings(settings.budget)
+    return unlimited.limit_embeddings(settings.computed_budget)
 
 
 def prepare_unlimited(
@@ -151,7 +151,7 @@ def prepare_table(
     prepared = PreparedData(
         encoder=encoder,
         target=fitted.target,
-        dimensions=fitted.dimensions,
+        category_dimensions=fitted.category_dimensions,
         train_and_validation=development,
         train_rows=len(split.train),
         test=test_rows if provided["test"] is None else provided["test"],
@@ -160,7 +160,7 @@ def prepare_table(
         times=times,
         unlabelled=unlabelled.encoded,
         latency_rows=_sample(data.features, encoder, fitted.rows)
-        if settings.limits.keys() & LATENCY_COSTS
+        if settings.limits.keys() & LATENCY_ROWS
         else None,
         knot_rule=KnotRule.from_rows(
             development.encoded.numeric[: len(split.train)],
@@ -204,7 +204,7 @@ class _Fitted:
     rows: IntArray
     encoder: TableEncoder
     target: Target
-    dimensions: tuple[int, ...]
+    category_dimensions: tuple[int, ...]
     class_weight: FloatArray | None
 
     def encode(self, data: LabelledTable, rows: IntArray | None = None) -> EncodedRows:
@@ -213,7 +213,7 @@ class _Fitted:
             encoded = self.encoder.encode(data.features, rows=rows)
         taken = data if rows is None else data.take(rows)
         return make_encoded_rows(
-            make_network_spec(self.encoder, self.target, self.dimensions),
+            make_network_spec(self.encoder, self.target, self.category_dimensions),
             self.target,
             encoded,
             taken.y,
@@ -341,7 +341,7 @@ def _dropped_columns(settings: RunSettings) -> tuple[str, ...]:
 
 def _sample(features: Table, encoder: TableEncoder, rows: IntArray) -> Table:
     """Return a copy of the first of these rows, so that the table can be freed."""
-    if features.named:
+    if features.has_names:
         features = features.select([column.name for column in encoder.columns])
     taken = features.take(rows[:SAMPLE_ROWS])
-    return Table(taken.arrow.combine_chunks(), named=features.named)
+    return Table(taken.arrow.combine_chunks(), has_names=features.has_names)

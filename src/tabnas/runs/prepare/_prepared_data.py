@@ -51,7 +51,7 @@ class PreparedData:
 
     encoder: TableEncoder
     target: Target
-    dimensions: tuple[int, ...]  # of the embedding of each categorical column
+    category_dimensions: tuple[int, ...]  # of the embedding of each categorical column
     train_and_validation: EncodedRows  # training rows, then validation rows
     train_rows: int
     test: EncodedRows | None  # None if the caller scores the model in another way
@@ -104,9 +104,9 @@ class PreparedData:
 
     def limit_embeddings(self, budget: Budget) -> Self:
         """Return the data with the vocabularies, embeddings and knots that fit the budget."""
-        encoder, max_categories, dimensions = choose_embeddings(self.encoder, budget)
+        encoder, max_categories, category_dimensions = choose_embeddings(self.encoder, budget)
         knots = () if self.knot_rule is None else self.knot_rule.choose(budget)
-        spec = make_network_spec(encoder, self.target, dimensions, knots)
+        spec = make_network_spec(encoder, self.target, category_dimensions, knots)
         if encoder is self.encoder and spec == self.spec:
             return replace(self, unlimited=self)
 
@@ -120,7 +120,7 @@ class PreparedData:
             full_digest=self.digest(),
             unlimited=self,
             encoder=encoder,
-            dimensions=dimensions,
+            category_dimensions=category_dimensions,
             train_and_validation=limit(self.train_and_validation),
             test=None if self.test is None else limit(self.test),
             unlabelled=self._recode(self.unlabelled, encoder, max_categories),

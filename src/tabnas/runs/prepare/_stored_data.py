@@ -24,7 +24,7 @@ from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, Tre
 from tabnas.runs.prepare._row_split import balance_classes, note_rare_classes, require_classes
 from tabnas.runs.prepare._unlabelled_rows import note_left_out
 from tabnas.settings import RunSettings
-from tabnas.space import LATENCY_COSTS, Budget
+from tabnas.space import LATENCY_ROWS, Budget
 from tabnas.stores import PartName, Store
 from tabnas.streams import stream
 from tabnas.types import BoolArray, FloatArray, IntArray
@@ -171,7 +171,7 @@ def prepare_store(
     encoder, dimensions = fit_embeddings(store.encoder, Budget())
     spec = make_network_spec(encoder, store.target, dimensions)
     balance, total_weight = _weights(store, settings)
-    row_bytes = 4 * (len(encoder.features) + len(encoder.categories) + 1)
+    row_bytes = 4 * (len(encoder.features) + len(encoder.n_categories) + 1)
     stored = StoredRows(
         store,
         spec,
@@ -206,7 +206,7 @@ def prepare_store(
     prepared = StoredData(
         encoder=encoder,
         target=store.target,
-        dimensions=dimensions,
+        category_dimensions=dimensions,
         train_and_validation=concatenate(known, validation),
         train_rows=len(known),
         test=test if len(test) else None,
@@ -286,7 +286,7 @@ def _check_settings(settings: RunSettings) -> None:
         raise TabNASError(
             "refit needs all rows in memory, but the rows of a store are on disk; leave it out"
         )
-    if settings.limits.keys() & LATENCY_COSTS:
+    if settings.limits.keys() & LATENCY_ROWS:
         raise TabNASError(
             "a limit on latency needs unencoded rows of the table, but a store has encoded "
             "rows only; limit parameters, bytes or flops instead"

@@ -25,7 +25,7 @@ def estimate_limit_effects(search: PolicySearch) -> list[LimitEffect]:
     effects: list[LimitEffect] = []
     for factor in FACTORS:
         try:
-            within = FeasibleSet(space, _scale(search.feasible.budget, factor))
+            within = FeasibleSet(space, _multiply_limits(search.feasible.budget, factor))
         except InfeasibleError:
             continue
         effect = LimitEffect(factor, *select_best_within(search, within))
@@ -36,5 +36,10 @@ def estimate_limit_effects(search: PolicySearch) -> list[LimitEffect]:
     return effects
 
 
-def _scale(budget: Budget, factor: float) -> Budget:
+def _multiply_limits(budget: Budget, factor: float) -> Budget:
+    """Return the budget with limits that are `factor` times as large.
+
+    The fixed part of a cost is multiplied, too, unlike by `scale_limits`: a reader of the report
+    takes half the limit for half of the number.
+    """
     return Budget(*(Limit(limit.cost, factor * limit.upper) for limit in budget.limits))

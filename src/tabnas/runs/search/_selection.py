@@ -8,7 +8,7 @@ from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
 from tabnas.runs.plan._plan import Plan
 from tabnas.search import PolicySearch, select, select_best_within
-from tabnas.space import Architecture, relax
+from tabnas.space import Architecture, scale_limits
 
 LINEAR = Architecture(())
 SIMPLER_SHARES = (1 / 2, 1 / 8)
@@ -40,7 +40,7 @@ def select_candidates(
         return candidates
     for share in SIMPLER_SHARES:
         try:
-            within = FeasibleSet(space, relax(budget, space, share))
+            within = FeasibleSet(space, scale_limits(budget, space, share))
         except InfeasibleError:
             continue
         candidates.append(select_best_within(search, within)[0])

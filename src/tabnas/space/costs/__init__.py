@@ -17,8 +17,8 @@ from tabnas.space.costs._parameters import Parameters
 from tabnas.space.costs._ram_bytes import RamBytes
 from tabnas.space.costs._table import TableCost
 
-LATENCY_COSTS = {"latency_us": 1, "batch_latency_us": 256}
-"""Costs that are measured on a machine (`tabnas.latency`), and the rows of a call."""
+LATENCY_ROWS = {"latency_us": 1, "batch_latency_us": 256}
+"""The rows of a call, by the names of the costs that are measured (`tabnas.latency`)."""
 COSTS: dict[str, Cost] = by_name(Parameters(), Bytes(), DenseParameters(), Flops(), RamBytes())
 """Every cost that needs only the space, by name. Add your own by assignment."""
 
@@ -47,7 +47,7 @@ def compute_costs(
 
 __all__ = [
     "COSTS",
-    "LATENCY_COSTS",
+    "LATENCY_ROWS",
     "Bytes",
     "CallableCost",
     "ChainCost",

@@ -15,7 +15,7 @@ from tabnas.paper._tables import PreparedTable, prepare_table
 from tabnas.paper.experiments.common import NEVER, OneShotQuality, run_strategy
 from tabnas.policy import Adam
 from tabnas.search import (
-    FrozenSearch,
+    FixedWeightsSearch,
     Search,
     SearchSettings,
     build_candidate_pool,
@@ -49,7 +49,7 @@ class CriteoMethods:
         elif kind == "strategy":
             network, evaluations = self._run_strategy(method, repeat)
         elif kind == "frozen":
-            search = self._frozen_search(method, repeat)
+            search = self._fixed_weights_search(method, repeat)
             network, evaluations = _run_search(search, method["selection"])
         else:
             settings = self._settings(repeat, method["changes"])
@@ -73,12 +73,14 @@ class CriteoMethods:
         search.run()
         return search
 
-    def _frozen_search(self, method: Mapping[str, Any], repeat: int) -> FrozenSearch:
+    def _fixed_weights_search(self, method: Mapping[str, Any], repeat: int) -> FixedWeightsSearch:
         """Return RL on the trained SuperNet, with the policy steps of the interleaved search."""
         supernet, table = self._supernet(repeat), self.table
         settings = self._settings(repeat, method["changes"])
         steps = round(supernet.steps * (1 - settings.frozen_share))
-        return FrozenSearch(table.feasible, supernet.net, table.validation, settings, steps=steps)
+        return FixedWeightsSearch(
+            table.feasible, supernet.net, table.validation, settings, steps=steps
+        )
 
     def _run_strategy(self, method: Mapping[str, Any], repeat: int) -> tuple[Architecture, float]:
         """Run a strategy on all validation rows, at the cost of the exact policy."""
@@ -95,7 +97,7 @@ class CriteoMethods:
         return strategy.recommend()[0], float(quality.evaluations)
 
 
-def _run_search(search: Search | FrozenSearch, selection: str) -> tuple[Architecture, float]:
+def _run_search(search: Search | FixedWeightsSearch, selection: str) -> tuple[Architecture, float]:
     """Return what a search finds, and its cost in evaluations on all validation rows."""
     search.run()
     _, _, quality = search.history.flatten()

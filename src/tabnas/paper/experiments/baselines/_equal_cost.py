@@ -16,7 +16,7 @@ from tabnas.paper.experiments.common import (
     SearchProblem,
     run_strategy,
 )
-from tabnas.search import FrozenSearch, Search, build_candidate_pool, select, select_by_loss
+from tabnas.search import FixedWeightsSearch, Search, build_candidate_pool, select, select_by_loss
 from tabnas.space import Architecture
 from tabnas.strategies import STRATEGIES, Strategy
 from tabnas.streams import stream
@@ -76,7 +76,7 @@ class EqualCost:
         trained, training_seconds = self._trained
         default, default_row = self._default
         start = process_time()
-        search = FrozenSearch(
+        search = FixedWeightsSearch(
             self.problem.feasible,
             trained.net,
             self.problem.validation,

@@ -17,7 +17,7 @@ from tabnas.paper.experiments.common import NEVER
 from tabnas.paper.experiments.rewards._summary import NEAR
 from tabnas.policy import Adam
 from tabnas.search import (
-    FrozenSearch,
+    FixedWeightsSearch,
     PolicySearch,
     Search,
     SearchSettings,
@@ -139,7 +139,7 @@ class RewardSearches:
         supernet, table = self._supernet, self.table
         settings = self._settings(seed=TUNING_SEED)
         steps = round(supernet.steps * (1 - settings.frozen_share))
-        search = FrozenSearch(
+        search = FixedWeightsSearch(
             table.feasible,
             supernet.net,
             table.validation,

@@ -21,7 +21,7 @@ from tabnas.runs import (
     plan_tradeoff,
 )
 from tabnas.runs._job_pool import JobPool
-from tabnas.runs._teacher_step import teacher_step
+from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.prepare._folds import assign_development_folds
 from tabnas.teachers import BoostedTreesTeacher, NetworkTeacher
 from tests.runs.helpers import collect_bits, make_table
@@ -52,7 +52,7 @@ def change_labels(run: PlannedRun, rows: np.ndarray) -> PlannedRun:
 
 def get_answers(run: PlannedRun, checkpoint: RunCheckpoint | None = None):
     checkpoint = checkpoint or RunCheckpoint()
-    answers, teachers = teacher_step(run, lambda progress: None, checkpoint, JobPool(checkpoint))
+    answers, teachers = run_teacher(run, lambda progress: None, checkpoint, JobPool(checkpoint))
     assert answers is not None
     return answers, teachers
 
@@ -138,7 +138,7 @@ def test_a_teacher_that_diverges_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
     run = plan(teacher="network")
     checkpoint = RunCheckpoint()
     pool = JobPool(checkpoint)
-    assert teacher_step(run, lambda progress: None, checkpoint, pool) == (None, ())
+    assert run_teacher(run, lambda progress: None, checkpoint, pool) == (None, ())
     both = replace(run.plan.teacher, teachers=("trees", "network"))
     _, teachers = get_answers(replace(run, plan=replace(run.plan, teacher=both)))
     assert [model.name for model in teachers] == ["trees"]
@@ -175,7 +175,7 @@ def test_all_processes_have_the_answers_of_the_first(
     run = replace(plan(teacher="network"), process_group=process_group)
     checkpoint = RunCheckpoint()
     pool = JobPool(checkpoint, threads=1)
-    answers, teachers = teacher_step(run, lambda progress: None, checkpoint, pool)
+    answers, teachers = run_teacher(run, lambda progress: None, checkpoint, pool)
     assert (answers is None) == first_diverges
     if answers is not None:
         assert (answers.development == 0.25).all()

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from tabnas.results import WiderStep
+from tabnas.results import WiderNeighbour
 from tabnas.space import Architecture, Budget, SearchSpace
 
 
-def list_wider_steps(
+def list_wider_neighbours(
     space: SearchSpace, architecture: Architecture, budget: Budget
-) -> tuple[WiderStep, ...]:
-    """Return all single steps up from an architecture, the input layer first if there is one.
+) -> tuple[WiderNeighbour, ...]:
+    """Return the architectures that are one step wider in one layer, from input to output.
 
     >>> space = SearchSpace([(8, 16), (0, 8)], inputs=4, outputs=1)
-    >>> steps = list_wider_steps(space, Architecture((8,)), Budget(flops=200))
-    >>> [step.architecture for step in steps]
+    >>> neighbours = list_wider_neighbours(space, Architecture((8,)), Budget(flops=200))
+    >>> [neighbour.architecture for neighbour in neighbours]
     [Architecture('16'), Architecture('8-8')]
     """
     choices = space.choices(architecture)
-    steps = []
-    first = len(space.layers) - space.depth  # the first hidden layer
-    for layer in range(first + min(architecture.depth + 1, space.depth)):
+    neighbours = []
+    for layer in range(space.first_hidden + min(architecture.depth + 1, space.depth)):
         if choices[layer] + 1 == len(space.layers[layer]):
             continue
         up = (*choices[:layer], choices[layer] + 1, *choices[layer + 1 :])
         wider = space.architecture(up)
         broken = [m.cost.name for m in budget.limits if m.cost(space, wider) > m.upper]
-        steps.append(WiderStep(wider, tuple(broken)))
-    return tuple(steps)
+        neighbours.append(WiderNeighbour(wider, tuple(broken)))
+    return tuple(neighbours)

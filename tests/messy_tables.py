@@ -1,7 +1,7 @@
 """Messy tables as users have them: how the rows to learn from are written, and new rows.
 
-All new rows of an animal are the same rows, written in different ways, so a model must answer all
-of them alike. They are generated, never stored.
+All new rows of a messy table are the same rows, written in different ways, so a model must answer
+all of them alike. They are generated, never stored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Column = list[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Animal:
+class MessyTable:
     """A column `x` that decides the class `y`, beside a number `n`."""
 
     name: str
@@ -81,8 +81,8 @@ CODES = {
     "with spaces": " {:02d} ".format,
 }
 PRICES = range(200, 9_000, 97)
-ZOO = [
-    Animal(
+MESSY_TABLES = [
+    MessyTable(
         name="codes with leading zeros, declared",
         write="{:02d}".format,
         others=CODES,
@@ -91,7 +91,7 @@ ZOO = [
         options=("--categorical", "x"),
         kind="categorical: 6 categories;",
     ),
-    Animal(
+    MessyTable(
         name="codes with leading zeros, found",
         write="{:05d}".format,
         others={"without zeros": str},
@@ -100,7 +100,7 @@ ZOO = [
         kind="categorical: 6 categories;",
         note="holds codes with leading zeros such as '0",
     ),
-    Animal(
+    MessyTable(
         name="codes as floats, declared",
         write="{:.1f}".format,
         others={"as whole numbers": str, "with zeros": "{:03d}".format},
@@ -109,7 +109,7 @@ ZOO = [
         options=("--categorical", "x"),
         kind="categorical: 6 categories;",
     ),
-    Animal(
+    MessyTable(
         name="truth values, declared",
         write=lambda code: str(bool(code)),
         others={
@@ -122,7 +122,7 @@ ZOO = [
         options=("--categorical", "x"),
         kind="categorical: 2 categories;",
     ),
-    Animal(
+    MessyTable(
         name="truth values",
         write=lambda code: str(bool(code)),
         others={
@@ -133,7 +133,7 @@ ZOO = [
         values=(0, 1),
         kind="boolean",
     ),
-    Animal(
+    MessyTable(
         name="numbers with zeros before them",
         write=lambda code: f"{'0' * (code % 3)}{code}",
         others={"without zeros": str},
@@ -141,7 +141,7 @@ ZOO = [
         kind="numeric",
         note="leading zeros of the column 'x' are dropped",
     ),
-    Animal(
+    MessyTable(
         name="dollars",
         write=lambda price: f"${price:,.2f}",
         others={
@@ -154,7 +154,7 @@ ZOO = [
         kind="numeric",
         note="are read as numbers, '$",
     ),
-    Animal(
+    MessyTable(
         name="thousands",
         write="{:,}".format,
         others={"plain": str, "with spaces": lambda price: f"{price:,}".replace(",", "\u202f")},
@@ -162,7 +162,7 @@ ZOO = [
         kind="numeric",
         note="with the decimal mark '.'; give another with --decimal",
     ),
-    Animal(
+    MessyTable(
         name="thousands by spaces",
         write=lambda price: f"{price:,}".replace(",", " "),
         others={"plain": str, "not breaking": lambda price: f"{price:,}".replace(",", "\u00a0")},
@@ -170,7 +170,7 @@ ZOO = [
         kind="numeric",
         note="are read as numbers, '",
     ),
-    Animal(
+    MessyTable(
         name="per cent",
         write="{} %".format,
         others={"plain": str, "close": "{}%".format},
@@ -178,7 +178,7 @@ ZOO = [
         kind="numeric",
         note="are read as numbers, '",
     ),
-    Animal(
+    MessyTable(
         name="losses in brackets",
         write=lambda price: f"({-price:,.2f})" if price < 0 else f"{price:,.2f}",
         others={"plain": "{:.2f}".format, "with a minus": "{:,.2f}".format},
@@ -186,7 +186,7 @@ ZOO = [
         kind="numeric",
         note="are read as numbers, '",
     ),
-    Animal(
+    MessyTable(
         name="euros in a file of semicolons",
         write=lambda price: f"{_european(price)} €",
         others={"without a sign": _european, "plain": _comma("{:.2f}")},
@@ -196,7 +196,7 @@ ZOO = [
         kind="numeric",
         note="are read as numbers, '",
     ),
-    Animal(
+    MessyTable(
         name="thousands in a file of decimal commas",
         write=lambda price: f"{price:,}".replace(",", "."),
         others={"plain": str, "with decimals": _european},
@@ -206,7 +206,7 @@ ZOO = [
         kind="numeric",
         note="with the decimal mark ','",
     ),
-    Animal(
+    MessyTable(
         name="decimal commas between tabs",
         write=lambda price: f"{price:,}".replace(",", "."),
         others={"plain": str},
@@ -216,7 +216,7 @@ ZOO = [
         kind="numeric",
         note="with the decimal mark ','",
     ),
-    Animal(
+    MessyTable(
         name="gaps",
         write=lambda code: "-" if code % 7 == 0 else str(code),
         others={

@@ -1,4 +1,4 @@
-"""The step of a run that trains the teacher and collects its answers."""
+"""Train the teacher of a run, and collect its answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from tabnas.teachers import (
     blend,
     choose_shares,
     do_nothing,
-    join_answers,
+    join_out_of_fold,
+    join_without_fold,
     make_fits,
     mean_loss,
 )
@@ -44,7 +45,7 @@ MAX_NAME = 80  # letters that result.json keeps of a teacher's name
 Float32Array = NDArray[np.float32]
 
 
-def teacher_step(
+def run_teacher(
     run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint, pool: JobPool
 ) -> tuple[Answers | None, tuple[TeacherModel, ...]]:
     """Train the teachers of the plan, out of fold, and return their answers and shares.
@@ -256,7 +257,12 @@ def _combine(
     weight: FloatArray | None = rows.weight
 
     def blend_fits(fold: int | None) -> tuple[Float32Array, dict[str, float], dict[str, float]]:
-        joined = {name: join_answers(fits, parts, folds, fold) for name, parts in models.items()}
+        joined = {
+            name: join_out_of_fold(fits, parts, folds)
+            if fold is None
+            else join_without_fold(fits, parts, folds, fold)
+            for name, parts in models.items()
+        }
         seen = np.nonzero((folds[:n] != NO_FOLD) & (folds[:n] != fold))[0]
         known = {name: answers[seen] for name, answers in joined.items()}
         seen_weight = None if weight is None else weight[seen]

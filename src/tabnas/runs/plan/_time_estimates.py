@@ -52,6 +52,6 @@ def estimate_comparison_seconds(data: PreparedData, settings: RunSettings) -> fl
     """Return about how long the reference models of the test rows take to train."""
     if data.test is None or not settings.reference_models:
         return 0.0
-    columns = len(data.encoder.features) + len(data.encoder.categories)
+    columns = len(data.encoder.features) + len(data.encoder.n_categories)
     cells = min(len(data.train), MAX_TREE_ROWS) * columns
     return TREES * data.spec.outputs * (TREE_SECONDS + TREE_CELL_SECONDS * cells)

@@ -1,4 +1,4 @@
-"""The search step of a run: Algorithm 1 of the paper, then the selection of candidates."""
+"""The search of a run: Algorithm 1 of the paper, then the selection of candidates."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def load_search_result(value: Any, feasible: FeasibleSet) -> SearchResult:
     return result
 
 
-def search_step(
+def find_candidates(
     run: RunContext, on_progress: ProgressCallback, checkpoint: StepCheckpoint
 ) -> SearchResult:
-    """Search and propose candidates, or return what the checkpoint holds of it."""
+    """Search and propose candidates, or return those in the checkpoint."""
     if "search" in checkpoint:
         with reject_malformed():
             return load_search_result(checkpoint.result("search"), run.plan.feasible)

@@ -1,4 +1,4 @@
-"""The head of any number of files: its rows and bytes are bounded."""
+"""The first rows of any number of files: their number and bytes are bounded."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from pyarrow import feather, parquet
 
 from tabnas import TabNASError
-from tabnas.stores import _head
-from tabnas.stores._head import read_head
+from tabnas.stores import _first_rows
+from tabnas.stores._first_rows import read_first_rows
 from tabnas.stores._sources import find_sources
 
 FILES, ROWS = 30, 500
@@ -33,25 +33,25 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_bytes_of_the_head_are_bounded(in_folder: None, paths: list[Path]) -> None:
-    head = read_head(find_sources(paths), 60_000)
-    assert 50_000 < head.table.arrow.nbytes < 66_000
-    assert sum(head.lengths) == len(head.table)
-    assert len(head.lengths) == FILES
-    assert head.estimated_rows == pytest.approx(FILES * ROWS, rel=0.05)
-    tiny = read_head(find_sources(paths), 300)
+def test_the_bytes_of_the_first_rows_are_bounded(in_folder: None, paths: list[Path]) -> None:
+    first_rows = read_first_rows(find_sources(paths), 60_000)
+    assert 50_000 < first_rows.table.arrow.nbytes < 66_000
+    assert sum(first_rows.lengths) == len(first_rows.table)
+    assert len(first_rows.lengths) == FILES
+    assert first_rows.estimated_rows == pytest.approx(FILES * ROWS, rel=0.05)
+    tiny = read_first_rows(find_sources(paths), 300)
     assert 1 <= len(tiny.table) <= 5  # fewer than one row for each file
 
 
-def test_the_rows_of_the_head_are_bounded(
+def test_the_number_of_the_first_rows_is_bounded(
     in_folder: None, paths: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_head, "HEAD_ROWS", 90)
-    head = read_head(find_sources(paths), 1 << 30)
-    assert head.lengths == (3,) * FILES
-    assert head.estimated_rows == pytest.approx(FILES * ROWS, rel=0.05)
+    monkeypatch.setattr(_first_rows, "MAX_FIRST_ROWS", 90)
+    first_rows = read_first_rows(find_sources(paths), 1 << 30)
+    assert first_rows.lengths == (3,) * FILES
+    assert first_rows.estimated_rows == pytest.approx(FILES * ROWS, rel=0.05)
     other = paths[-1]
     WRITE[other.suffix](pa.table({"z": [1.0]}), str(other))
     for size in (300, 1 << 30):
         with pytest.raises(TabNASError, match=rf"'{other.name}' must have the columns"):
-            read_head(find_sources(paths), size)
+            read_first_rows(find_sources(paths), size)

@@ -22,7 +22,7 @@ from tabnas.data.lowlevel import (
     detect_decimal_marks,
     find_csv_format,
     is_contradiction,
-    is_datetime,
+    is_datetime_type,
     make_decimal_context,
     parse_numbers,
     read_typed,
@@ -40,7 +40,7 @@ from tabnas.stores._readers import (
 )
 from tabnas.stores._sources import Source
 
-HEAD_ROWS = 100_000
+MAX_FIRST_ROWS = 100_000
 CHUNK_BYTES = 1 << 20  # of a chunk of a file in a format of Arrow's
 READERS: dict[str, type[ParquetReader] | type[FeatherReader]] = {
     ".parquet": ParquetReader,
@@ -49,7 +49,7 @@ READERS: dict[str, type[ParquetReader] | type[FeatherReader]] = {
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Head:
+class FirstRows:
     """The first rows of all files."""
 
     table: Table
@@ -71,7 +71,7 @@ class Head:
                 raise
 
 
-def read_head(sources: Sequence[Source], size: int, decimal: str | None = None) -> Head:
+def read_first_rows(sources: Sequence[Source], size: int, decimal: str | None = None) -> FirstRows:
     """Read about the first 100,000 rows, at most `size` bytes, as many from every file.
 
     All files must have one format and the same columns. `decimal` is their decimal mark, if the
@@ -86,9 +86,9 @@ def read_head(sources: Sequence[Source], size: int, decimal: str | None = None) 
                 f"all files must be of one format, but {first.path.name!r} is {first.ending} "
                 f"and {source.path.name!r} {source.ending}"
             )
-    rows, size = -(-HEAD_ROWS // len(shared)), max(size // len(shared), 1)
+    rows, size = -(-MAX_FIRST_ROWS // len(shared)), max(size // len(shared), 1)
     if not first.is_text:
-        return _read_arrow_head(sources, shared, rows, size, decimal)
+        return _read_first_arrow_rows(sources, shared, rows, size, decimal)
     csv_formats = [find_csv_format(source.path) for source in sources]
     for source, csv_format in zip(sources, csv_formats, strict=True):
         check_columns(source, csv_formats[0].header, csv_format.header)
@@ -97,7 +97,7 @@ def read_head(sources: Sequence[Source], size: int, decimal: str | None = None) 
                 f"{source.path.name!r} must separate values by {csv_formats[0].separator!r}, as "
                 f"the first file does, but it has {csv_format.separator!r}"
             )
-    return _read_text_head(csv_formats[: len(shared)], shared, rows, size, decimal)
+    return _read_first_text_rows(csv_formats[: len(shared)], shared, rows, size, decimal)
 
 
 def _estimate_rows(sources: Sequence[Source], rows: int, size: float) -> float:
@@ -107,13 +107,13 @@ def _estimate_rows(sources: Sequence[Source], rows: int, size: float) -> float:
 # --- text -----------------------------------------------------------------------------------------
 
 
-def _read_text_head(
+def _read_first_text_rows(
     csv_formats: Sequence[CsvFormat],
     sources: tuple[Source, ...],
     rows: int,
     size: int,
     decimal: str | None,
-) -> Head:
+) -> FirstRows:
     starts = []
     for source, csv_format in zip(sources, csv_formats, strict=True):
         with translate_read_errors(source.path):
@@ -121,18 +121,18 @@ def _read_text_head(
         if start is not None:
             starts.append((source, csv_format, start))
     tables, decimals = _parse_starts(starts, decimal)
-    heads = [table.slice(0, rows) for table in tables]
-    count = sum(head.num_rows for head in heads)
+    first_tables = [table.slice(0, rows) for table in tables]
+    count = sum(first.num_rows for first in first_tables)
     if not count:
         raise TabNASError(f"{sources[0].path.name!r} must have rows, but it has none")
     on_disk = sum(
-        start.size_on_disk * head.num_rows / max(table.num_rows, 1)
-        for (_, _, start), head, table in zip(starts, heads, tables, strict=True)
+        start.size_on_disk * first.num_rows / max(table.num_rows, 1)
+        for (_, _, start), first, table in zip(starts, first_tables, tables, strict=True)
     )
-    return Head(
-        table=Table(pa.concat_tables(heads)).with_decimals(decimals),
+    return FirstRows(
+        table=Table(pa.concat_tables(first_tables)).with_decimals(decimals),
         sources=tuple(source for source, _, _ in starts),
-        lengths=tuple(head.num_rows for head in heads),
+        lengths=tuple(first.num_rows for first in first_tables),
         estimated_rows=_estimate_rows(sources, count, on_disk),
         names=csv_formats[0].header,
         is_text=True,
@@ -208,20 +208,20 @@ def _parse_typed(starts: Sequence[_Start], as_text: set[str]) -> list[pa.Table]:
 # --- Parquet and Feather --------------------------------------------------------------------------
 
 
-def _read_arrow_head(
+def _read_first_arrow_rows(
     sources: Sequence[Source],
     shared: tuple[Source, ...],
     rows: int,
     size: int,
     decimal: str | None,
-) -> Head:
+) -> FirstRows:
     with translate_read_errors(sources[0].path):
         names = _read_names(sources[0])
     reader = READERS[sources[0].ending](names=names, size=min(CHUNK_BYTES, size))
     tables: list[tuple[Source, pa.Table]] = []
     lengths, on_disk, left = [], 0.0, size * len(shared)
     for source in sources:
-        first_rows, here = _read_first_rows(read_chunks(reader, source), rows, min(size, left))
+        first_rows, here = _take_first_rows(read_chunks(reader, source), rows, min(size, left))
         if source.part is None:
             tables += [(source, table) for table in first_rows]
             lengths.append(sum(table.num_rows for table in first_rows))
@@ -229,7 +229,7 @@ def _read_arrow_head(
             left -= sum(table.nbytes for table in first_rows)
     if not sum(lengths):
         raise TabNASError(f"{sources[0].path.name!r} must have rows, but it has none")
-    return Head(
+    return FirstRows(
         table=set_decimal_mark(Table(_concat_tables(tables)), decimal),
         sources=shared,
         lengths=tuple(lengths),
@@ -239,7 +239,7 @@ def _read_arrow_head(
     )
 
 
-def _read_first_rows(chunks: Iterator[Chunk], rows: int, size: int) -> tuple[list[pa.Table], float]:
+def _take_first_rows(chunks: Iterator[Chunk], rows: int, size: int) -> tuple[list[pa.Table], float]:
     """Return copies of the first rows, about `size` bytes, and the bytes they take on disk."""
     tables, on_disk = [], 0.0
     for chunk in chunks:  # at least one is read, since its columns are checked
@@ -297,7 +297,7 @@ def _find_common_type(
     name: str, source: Source, before: pa.DataType, here: pa.DataType
 ) -> pa.DataType:
     """Return a type for the values of earlier files and of one more."""
-    if before != here and is_datetime(before) and is_datetime(here):
+    if before != here and is_datetime_type(before) and is_datetime_type(here):
         return pa.timestamp("s")  # to which all datetimes are converted anyway
     try:
         schemas = [pa.schema([(name, kind)]) for kind in (before, here)]

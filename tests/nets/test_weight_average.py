@@ -19,14 +19,14 @@ from tabnas.nets import (
     Trainer,
     TrainingSettings,
 )
-from tabnas.nets._averaging import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH
+from tabnas.nets._weight_average import MIN_STEPS_BETWEEN, UPDATES_PER_EPOCH
 from tabnas.space import Architecture
 
 CHILD = Architecture((12, 5), dimension=2)
 SPEC = NetworkSpec(
     inputs=Inputs(
         numeric=2,
-        embeddings=[Embedding(categories=5, dimension=3)],
+        category_embeddings=[Embedding(categories=5, dimension=3)],
         knots=[(-1.0, 0.0, 1.0), ()],
     ),
     loss="logistic",

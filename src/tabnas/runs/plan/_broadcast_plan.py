@@ -15,7 +15,9 @@ from tabnas.runs.plan._plan import Plan, SavedPlan
 MakePlan = Callable[[SavedPlan | None], Plan]
 
 
-def share_plan(make_plan: MakePlan, saved: SavedPlan | None, process_group: ProcessGroup) -> Plan:
+def broadcast_plan(
+    make_plan: MakePlan, saved: SavedPlan | None, process_group: ProcessGroup
+) -> Plan:
     """Return the plan of the first process, on whatever machine the others are."""
     plan = make_plan(saved) if process_group.is_first else None
     decisions = None
@@ -31,19 +33,19 @@ def share_plan(make_plan: MakePlan, saved: SavedPlan | None, process_group: Proc
         )
     latency = plan.latency
     if latency is not None:
-        shared = _share_measure(latency.measure, process_group)
-        latency = replace(latency, is_local=decisions["is_local"], measure=shared)
+        measure = _measure_in_first_process(latency.measure, process_group)
+        latency = replace(latency, is_local=decisions["is_local"], measure=measure)
     return replace(plan, engine=ENGINE, latency=latency)
 
 
-def _share_measure(measure: Measure, process_group: ProcessGroup) -> Measure:
+def _measure_in_first_process(measure: Measure, process_group: ProcessGroup) -> Measure:
     """Return a function that measures in the first process, and returns that in all."""
 
     def measure_once(
         models: Sequence[Model], sample: Table, rows: int, terms: LatencyTerms
     ) -> list[float]:
         measured = list(measure(models, sample, rows, terms)) if process_group.is_first else None
-        shared: list[float] = process_group.broadcast(measured)[0]
-        return shared
+        received: list[float] = process_group.broadcast(measured)[0]
+        return received
 
     return measure_once
