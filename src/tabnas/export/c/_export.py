@@ -90,7 +90,7 @@ def export_c(
         raise TabNASError(f"folder must be a folder, but {str(folder)!r} is a file; name another")
     rows = None if check is None or isinstance(check, LabelledArrays) else Table.from_data(check)
     program = make_program(model, prefix, rows)
-    self_test = render_self_test(program, rows)
+    self_test = render_self_test(program)
     size, parity, texts = _check(program, self_test, rows)
     _write(program, self_test, folder)
     return CExportResult(

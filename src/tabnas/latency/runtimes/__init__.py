@@ -8,5 +8,6 @@ from tabnas.latency.runtimes._runtime import DEFAULT_RESOLUTION, Runtime, Survey
 from tabnas.registries import by_name
 
 RUNTIMES: dict[str, Runtime] = by_name(OnnxRuntime(), CRuntime())
+"""Every runtime, by name."""
 
 __all__ = ["DEFAULT_RESOLUTION", "RUNTIMES", "CRuntime", "OnnxRuntime", "Runtime", "SurveySize"]
