@@ -57,9 +57,11 @@ def write_page(out: Path) -> None:
         "that all methods share. Tables of more than 50,000 rows are sampled. The lowest mean of "
         "a row is bold; a blank means that the method cannot keep the limit, or was not measured. "
         "How each method is tuned is in the modules of `benchmarks/peers`.",
-        "",
-        f"![Loss against bytes for every table, one curve for each method]({PICTURE})",
     ]
+    if len(limits) > 1:
+        _draw(methods, tables, limits, out / PICTURE)
+        alt = "Loss against bytes for every table, one curve for each method"
+        lines += ["", f"![{alt}]({PICTURE})"]
     for limit in limits:
         lines += ["", f"## {limit // 1_000} kB", "", *_table(methods, tables, limit)]
     lines += ["", "## Without a limit", "", *_free_table(methods, tables)]
@@ -67,7 +69,6 @@ def write_page(out: Path) -> None:
     lines += ["", _describe_rounding(contents["tabnas"])]
     lines += ["", "## Time", "", *_time_table(contents, tables)]
     (out / "equal_bytes.md").write_text("\n".join(lines) + "\n")
-    _draw(methods, tables, limits, out / PICTURE)
 
 
 def _mean(losses: Losses, table: str, limit: int | None) -> tuple[float, int] | None:
@@ -99,6 +100,8 @@ def _table(methods: dict[str, Losses], tables: list[str], limit: int) -> list[st
 
 def _free_table(methods: dict[str, Losses], tables: list[str]) -> list[str]:
     free = [m for m in FREE if m in methods]
+    if not any(at == FREE_LIMIT for _, at, _ in methods["tabnas"]):
+        return ["Not measured yet."]
     lines = [
         f"tabnas within {FREE_LIMIT // 1_000} kB beside the others without a limit.",
         "",
@@ -126,8 +129,8 @@ def _parts_table(losses: dict[str, Losses], tables: list[str]) -> list[str]:
     lines = [
         f"What the loss within {PART_LIMIT // 1_000} kB becomes without one part of the default: "
         "the mean of paired differences over seeds, in per cent of the default's loss, with its "
-        "standard error. Without a search, the network has two equal layers as wide as the limit "
-        "allows, and numeric embeddings of two dimensions.",
+        "standard error if there are several. Without a search, the network has two equal layers "
+        "as wide as the limit allows, and numeric embeddings of two dimensions.",
         "",
         "| table | default | " + " | ".join(f"without {name}" for name in parts) + " |",
         "|---" * (len(parts) + 2) + "|",
@@ -149,8 +152,8 @@ def _parts_table(losses: dict[str, Losses], tables: list[str]) -> list[str]:
                 continue
             mean = float(np.mean(changes))
             everywhere[name].append(mean)
-            error = np.std(changes, ddof=1) / len(changes) ** 0.5 if len(changes) > 1 else np.nan
-            cells.append(f"{mean:+.1f} ± {error:.1f}")
+            error = np.std(changes, ddof=1) / len(changes) ** 0.5 if len(changes) > 1 else None
+            cells.append(f"{mean:+.1f}" if error is None else f"{mean:+.1f} ± {error:.1f}")
         lines.append(f"| {table} | {ours[0]:.4f} | {' | '.join(cells)} |")
     means = [f"{np.mean(values):+.1f}" if values else "" for values in everywhere.values()]
     return [*lines, f"| mean | | {' | '.join(means)} |"]
