@@ -78,13 +78,13 @@ def _declare_row(program: Program) -> str:
         for field in program.fields
     )
     empty = ", ".join(field.missing for field in program.fields)
-    dropped = program.model.encoder.dropped
-    names = ", ".join(map(to_comment, dropped[:MAX_NAMES]))
-    more = f" and {len(dropped) - MAX_NAMES:,} more" if len(dropped) > MAX_NAMES else ""
-    unused = f"\n * The model does not use {names}{more}: constant, empty or dropped."
+    unused = program.model.encoder.unused
+    names = ", ".join(map(to_comment, unused[:MAX_NAMES]))
+    more = f" and {len(unused) - MAX_NAMES:,} more" if len(unused) > MAX_NAMES else ""
+    note = f"\n * The model does not use {names}{more}: constant, empty or dropped."
     return (
         "/* The columns of a row. An infinite number acts like the largest; times of day and "
-        f"durations\n * are in seconds.{unused if dropped else ''} */\n"
+        f"durations\n * are in seconds.{note if unused else ''} */\n"
         f"typedef struct {{\n{members}}} {program.prefix}_row;\n\n"
         "/* A row with nothing but missing values, to begin with. */\n"
         f"#define {program.prefix.upper()}_EMPTY_ROW {{{empty}}}\n"
