@@ -7,24 +7,15 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from tabnas import Budget, FeasibleSet, SearchSpace
-from tabnas.nets import (
-    Adam,
-    Cosine,
-    Examples,
-    Inputs,
-    NetworkSpec,
-    SuperNet,
-    TrainingSettings,
-    train,
-)
+from tabnas import Budget, FeasibleSet, SearchSpace, nets
+from tabnas.nets import Adam, Cosine, Examples, SuperNet, TrainingSettings, train
 from tabnas.policy import Adam as PolicyAdam
 from tabnas.search import Search, SearchSettings, StepRecord, select
 
 # Your own data: scaled float32 features, integer labels.
 pixels, digit = load_digits(return_X_y=True)
 x, x_new, y, y_new = train_test_split((pixels / 8 - 1).astype(np.float32), digit, random_state=0)
-spec = NetworkSpec(inputs=Inputs(numeric=x.shape[1]), loss="softmax", outputs=10)
+spec = nets.NetworkSpec(inputs=nets.Inputs(numeric=x.shape[1]), loss="softmax", outputs=10)
 training = Examples(spec, numeric=x, target=y)
 validation = Examples(spec, numeric=x_new, target=y_new)
 

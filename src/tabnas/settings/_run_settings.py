@@ -28,8 +28,9 @@ from tabnas.types import Scaling
 SplitKind = Literal["random", "time", "group"]
 ClassWeight = Literal["balanced"]
 PrecisionKind = Literal["auto", "float32", "float16", "int8"]
-RuntimeKind = Literal["onnxruntime", "c"]
 TeacherKind = Literal["auto", "trees", "network", "own", "none"]
+RuntimeKind = Literal["onnxruntime", "c"]
+"""What limits on latency are measured in."""
 Number = int | float
 MAX_WIDTH = 1 << 14
 MAX_DIMENSION = 64

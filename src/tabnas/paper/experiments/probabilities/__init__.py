@@ -135,7 +135,7 @@ class ProbabilitiesExperiment(Experiment):
                 f"{definition['beta']}.\n\n{table}\n\n{ends}\n\n{_describe(rewards)}\n\n"
                 f"![{title}]({_file_name(title)}.png)"
             )
-        names = (space["table"] for table in self.tables.values())
+        names = (table["table"] for table in self.tables.values())
         available = [self.tables[title]["table"] for title in summary["tables"]]
         return "\n\n".join([*parts, describe_missing_tables(names, available)]).strip()
 
