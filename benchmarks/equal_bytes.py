@@ -17,14 +17,10 @@ from pathlib import Path
 from _shared import make_parser
 from equal_bytes_page import write_page
 from peers import METHODS, PARTS, load_split
-from tables import TABLES
+from tables import QUICK_FIRST, TABLES
 
 from tabnas.paper import collect_provenance
 
-ORDER = (  # quick ones first
-    "california_housing", "nats_bench_size_cifar10", "criteo", "letter", "higgs", "adult",
-    "connect4", "sleep", "covertype",
-)  # fmt: skip
 LIMITS = (4_000, 12_000, 20_000, 40_000, 80_000, 320_000)
 PART_LIMIT = 20_000
 PART = "part: "
@@ -68,7 +64,7 @@ def file_of(out: Path, method: str) -> Path:
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--methods", nargs="*", choices=list(ALL), default=list(ALL))
-    parser.add_argument("--tables", nargs="*", choices=ORDER, default=list(ORDER))
+    parser.add_argument("--tables", nargs="*", choices=QUICK_FIRST, default=list(QUICK_FIRST))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--limits", nargs="*", type=int, default=[*LIMITS, 0], help="0: no limit")
     options = parser.parse_args()

@@ -13,14 +13,11 @@ from time import perf_counter
 
 import numpy as np
 from _shared import make_parser, measure_pairs, pair_by_seed
-from tables import TABLES
+from tables import QUICK_FIRST, TABLES
 
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 
-ORDER = (  # quick ones first; connect4 has no numbers
-    "nats_bench_size_cifar10", "california_housing", "criteo", "letter", "higgs", "adult", "sleep",
-    "covertype",
-)  # fmt: skip
+WITH_NUMBERS = [name for name in QUICK_FIRST if name != "connect4"]
 KINDS = {"embeddings": None, "as they are": (0,)}
 
 
@@ -62,7 +59,7 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("--tables", nargs="*", default=list(ORDER))
+    parser.add_argument("--tables", nargs="*", default=WITH_NUMBERS)
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     measure_pairs(options, "numeric_embeddings", TABLES, KINDS, execute, report)

@@ -37,6 +37,11 @@ TABLES = {
     "nats_bench_size_cifar10": ("cifar10_test_accuracy_90_epochs", 2_000),
     "sleep": ("stage", 10_000),
 }
+"""The target of each table, and a limit on parameters."""
+QUICK_FIRST = (
+    "nats_bench_size_cifar10", "california_housing", "criteo", "letter", "higgs", "adult", "sleep",
+    "connect4", "covertype",
+)  # fmt: skip
 
 
 def encode_inputs(prepared, part, parameters: int) -> np.ndarray:

@@ -14,15 +14,11 @@ from time import perf_counter
 
 import numpy as np
 from _shared import make_parser, measure_pairs, pair_by_seed
-from tables import TABLES, fit_mlp
+from tables import QUICK_FIRST, TABLES, fit_mlp
 
 from tabnas.model import score
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 
-ORDER = (  # quick ones first
-    "nats_bench_size_cifar10", "california_housing", "criteo", "letter", "higgs", "adult", "sleep",
-    "connect4", "covertype",
-)  # fmt: skip
 KINDS = ("auto", "none")
 
 
@@ -61,7 +57,7 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("--tables", nargs="*", default=list(ORDER))
+    parser.add_argument("--tables", nargs="*", default=list(QUICK_FIRST))
     parser.add_argument("--seeds", type=int, default=5)
     options = parser.parse_args()
     measure_pairs(options, "teachers", TABLES, KINDS, execute, report)

@@ -45,13 +45,13 @@ class Program:
     def model_id(self) -> str:
         """A number of 32 bits in hexadecimal, from a digest of the encoder and the weights."""
         model = self.model
-        facts: list[Any] = [
+        content: list[Any] = [
             model.encoder.to_dict(),
             model.target.to_dict(),
             str(model.architecture),
         ]
-        facts += [model.category_dimensions, model.knots, model.precision]
-        digest = sha256(json.dumps(facts, sort_keys=True).encode())
+        content += [model.category_dimensions, model.knots, model.precision]
+        digest = sha256(json.dumps(content, sort_keys=True).encode())
         for name, array in sorted(model.weights.items()):
             digest.update(name.encode() + array.tobytes())
         return f"0x{digest.hexdigest()[:8]}u"
