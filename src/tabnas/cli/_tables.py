@@ -24,7 +24,7 @@ STDIN_COPY = "standard input.csv"
 STDIN_RUN_NAME = "stdin"
 MAX_COLUMNS_LISTED = 12
 MAX_NAME_LENGTH = 50  # of a run that is named after its table
-LOCAL_SOURCES = ("scikit-learn", "folder")
+LOCAL_SOURCES = ("tabnas", "scikit-learn", "folder")
 """Sources of datasets that need no download."""
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import onnx
 import pytest
 
 from tabnas.cli._main import run
+from tabnas.cli._tables import is_local
 from tabnas.cli._test_rows import load_test_rows
-from tabnas.data import read_table
+from tabnas.data import DATASETS, read_table
 from tabnas.export import OnnxSession, onnx_inputs
 from tabnas.runs import load_result, load_run_model
 from tabnas.stores import open_store
@@ -122,6 +124,27 @@ def test_test_rows_of_a_run_of_a_tradeoff(here: Path) -> None:
     assert run([*asked, "--out", "curve"]) == 0
     for name in ("limit-20", "limit-2000"):
         assert load_test_rows(here / "curve" / name).description == "test rows of the run"
+
+
+@pytest.mark.parametrize("name", ["adult", "iris"])
+def test_a_run_on_a_dataset_that_needs_no_download_is_checked_on_its_rows(
+    name: str,
+    finished: Path,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = replace(DATASETS["iris"].load(), table=read_table(finished / "good.csv"), target="kind")
+    monkeypatch.setitem(DATASETS, name, replace(DATASETS[name], load=lambda: small))
+    asked = ["search", name, "--drop", "value", "--max-parameters", "300", "--quiet", *BRIEF]
+    assert run([*asked, "--out", "run"]) == 0
+    assert run(["export", "run", "m.onnx"]) == 0
+    assert "on 12 test rows of the run and " in capsys.readouterr().out
+
+
+def test_only_datasets_of_openml_need_a_download() -> None:
+    for name, dataset in DATASETS.items():
+        assert is_local(name) is not dataset.source.startswith("OpenML"), name
 
 
 # -- rows of a store -------------------------------------------------------------------------------
