@@ -189,7 +189,6 @@ def measure_network(
     with TemporaryDirectory() as work:
         folder = Path(work)
         exported = export_c(model, folder, check=table)
-        assert exported.size is not None
         assert exported.parity is not None
         rows = make_rows(model.encoder, make_fields(model.encoder), table)
         loops = {
@@ -201,10 +200,10 @@ def measure_network(
             "precision": str(precision),
             "network": str(model.architecture),
             "parameters": exported.parameters,
-            "weight_bytes": exported.weight_bytes,
-            "compiled_bytes": exported.size.bytes,
+            "weight_bytes": exported.size.weight_bytes,
+            "compiled_bytes": exported.size.compiled_bytes,
             "small_bytes": measure_object(folder, "model.c", "-DTABNAS_NO_LOOKUP", "-Os"),
-            "ram_bytes": exported.ram_bytes,
+            "ram_bytes": exported.size.ram_bytes,
             "loop_us": loops,
             "ctypes_us": time_ctypes(folder, rows),
             "onnxruntime_us": time_onnxruntime(model, table, folder, weights_only=False),

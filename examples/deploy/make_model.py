@@ -49,7 +49,7 @@ def make(out: Path, c: Path | None = None) -> TabNASClassifier:
     print(f"gives {exported.outputs}, as the model does to {exported.parity.difference:.0e}")
     if c is not None:
         files = model.export_c(c, table)
-        print(f"{files.header}, {files.source}: {files.weight_bytes} bytes of weights")
+        print(f"{files.header}, {files.source}: {files.size.weight_bytes} bytes of weights")
     return model
 
 

@@ -8,19 +8,19 @@ from tabnas.export._int8 import QuantizationResult
 from tabnas.export._network import network_model
 from tabnas.export._parity import TOLERANCE, Parity
 from tabnas.export._session import OnnxSession, RuntimeName
-from tabnas.export.c import CExportResult, ObjectSize, export_c
+from tabnas.export.c import CExportResult, export_c, measure_c_size
 
 __all__ = [
     "TOLERANCE",
     "CExportResult",
     "ExportResult",
-    "ObjectSize",
     "OnnxSession",
     "Parity",
     "QuantizationResult",
     "RuntimeName",
     "export_c",
     "export_onnx",
+    "measure_c_size",
     "network_model",
     "onnx_bytes",
     "onnx_inputs",

@@ -7,6 +7,7 @@ the untrusted files into the same objects.
 
 from __future__ import annotations
 
+from tabnas.results._c_size import CSize
 from tabnas.results._diagnostics import (
     ColumnImportance,
     Confusion,
@@ -65,6 +66,7 @@ __all__ = [
     "TRADEOFF_FORMAT",
     "WITHOUT_TEACHER",
     "BoostedTreesSummary",
+    "CSize",
     "CandidateResult",
     "ColumnImportance",
     "Confusion",

@@ -11,7 +11,8 @@ import pytest
 
 from tabnas.cli._main import run
 from tabnas.data import read_table
-from tabnas.export.c import ObjectSize, _export
+from tabnas.export.c import _export
+from tabnas.export.c._compiler import ObjectSize
 from tabnas.runs import load_run_model
 from tests.cli.commands.test_search import run_refused
 
@@ -66,8 +67,8 @@ def test_c_as_json(finished: Path, here: Path, capsys: pytest.CaptureFixture[str
     assert run([*arguments, "--json", "--check", str(finished / "good.csv")]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["header"] == "firmware/model.h"
-    assert printed["size"]["bytes"] <= printed["max_bytes"]
-    assert printed["weight_bytes"] == 4 * printed["parameters"]
+    assert printed["size"]["compiled_bytes"] <= printed["size"]["max_bytes"]
+    assert printed["size"]["weight_bytes"] == 4 * printed["parameters"]
     assert printed["parity"]["rows"] == 60
     assert printed["checked_on"] == "rows of good.csv"
     assert "typedef struct" in (here / "firmware" / "model.h").read_text()
@@ -95,7 +96,7 @@ def test_a_size_above_the_bound_is_printed_as_such(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Other compilers may need more."""
-    monkeypatch.setattr(_export, "measure_size", lambda *arguments: ObjectSize(99_999, 1))
+    monkeypatch.setattr(_export, "measure_size", lambda *arguments: ObjectSize(99_999, 1, "cc"))
     assert run(["export", str(finished / "classes"), "--c", "firmware"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "compiled 99,999 bytes, more than the " in printed

@@ -48,7 +48,7 @@ def test_the_files_with_their_facts(model: Model, tmp_path: Path) -> None:
     assert exported.parity.difference < 1e-5
     assert exported.parity.runtime == get_compiler().version
     numbers = exported.parameters + sum(map(len, model.knots))
-    assert exported.weight_bytes == model.costs["bytes"] == 4 * numbers
+    assert exported.size.weight_bytes == model.costs["bytes"] == 4 * numbers
     assert exported.fields == {
         "size": "double",
         "weight": "double",
@@ -59,8 +59,8 @@ def test_the_files_with_their_facts(model: Model, tmp_path: Path) -> None:
     }
     json.dumps(exported.to_dict())
     header = exported.header.read_text()
-    assert f"#define TABNAS_RAM_BYTES {exported.ram_bytes} " in header
-    assert f"#define TABNAS_WEIGHT_BYTES {exported.weight_bytes} " in header
+    assert f"#define TABNAS_RAM_BYTES {exported.size.ram_bytes} " in header
+    assert f"#define TABNAS_WEIGHT_BYTES {exported.size.weight_bytes} " in header
     assert "#define TABNAS_CLASSES 5\n" in header
     assert "TABNAS_CITY_ZURICH" in header
     assert "TABNAS_ZONE_MINUS_3" in header
@@ -92,11 +92,11 @@ def test_the_compiled_size(
     dimension = 2 if kinds != "categorical" else 0
     model, _ = make_model(task, kinds, dimension, widths, precision=precision)
     exported = export_c(model, tmp_path)
-    assert exported.weight_bytes == model.costs["bytes"]
-    assert exported.size is not None
-    constants = exported.weight_bytes + exported.column_bytes
-    assert constants < exported.size.bytes <= exported.max_bytes
-    assert exported.size.lookup_bytes > 0 or (task, kinds) == ("regression", "numeric")
+    assert exported.size.weight_bytes == model.costs["bytes"]
+    assert exported.size.compiled_bytes is not None
+    constants = exported.size.weight_bytes + exported.size.column_bytes
+    assert constants < exported.size.compiled_bytes <= exported.size.max_bytes
+    assert exported.size.lookup_bytes or (task, kinds) == ("regression", "numeric")
     # without optimization, which would put small tables into the code
     file = _compile(tmp_path, "-O0", "-DTABNAS_NO_LOOKUP")
     done = subprocess.run(["nm", "-S", "-t", "d", file], capture_output=True, text=True)
@@ -160,7 +160,7 @@ def test_the_stack_besides_activations(tmp_path: Path) -> None:
         usage = re.findall(r":(\w+)[.\w]*\t(\d+)", (tmp_path / "model.su").read_text())
         frames = {name: int(size) for name, size in usage}
         callees = max(size for name, size in frames.items() if name in ("dense", "normalize"))
-        assert 100 < frames["tabnas_predict"] - exported.ram_bytes + callees < 256
+        assert 100 < frames["tabnas_predict"] - exported.size.ram_bytes + callees < 256
 
 
 def test_code_does_not_grow_with_columns(tmp_path: Path) -> None:
@@ -173,8 +173,10 @@ def test_code_does_not_grow_with_columns(tmp_path: Path) -> None:
         target = NumberTarget(name="y", center=0.0, scale=1.0)
         model = make_untrained_model(encoder, target, [8], numeric_dimension=1, knots=knots)
         exported = export_c(model, tmp_path)
-        assert exported.size is not None
-        sizes.append(exported.size.bytes - exported.weight_bytes - exported.column_bytes)
+        assert exported.size.compiled_bytes is not None
+        sizes.append(
+            exported.size.compiled_bytes - exported.size.weight_bytes - exported.size.column_bytes
+        )
     assert abs(sizes[1] - sizes[0]) < 200
 
 
@@ -184,7 +186,7 @@ def test_memory_is_the_largest_sum_of_neighbours(tmp_path: Path) -> None:
     target = ClassTarget(name="y", classes=("a", "b", "c"))
     for widths, floats in (([], 10), ([2], 9), ([30, 4], 37), ([4, 30, 20, 6], 50)):
         exported = export_c(make_untrained_model(encoder, target, widths), tmp_path)
-        assert exported.ram_bytes == 4 * floats
+        assert exported.size.ram_bytes == 4 * floats
         assert f"    float memory[{floats}];\n" in exported.source.read_text()
 
 
@@ -382,8 +384,8 @@ def test_without_a_compiler_files_are_written_and_not_checked(
     monkeypatch.setattr(_export, "find_compiler", lambda: None)
     exported = export_c(model, tmp_path / "b")
     assert exported.parity is None
-    assert exported.size is None
-    assert exported.max_bytes == checked.max_bytes
+    assert exported.size.compiled_bytes is None
+    assert exported.size.max_bytes == checked.size.max_bytes
     assert exported.source.read_bytes() == checked.source.read_bytes()
 
 
@@ -404,7 +406,7 @@ def test_without_the_tool_size_there_is_no_size(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_export, "measure_size", lambda *arguments: None)
-    assert export_c(model, tmp_path).size is None
+    assert export_c(model, tmp_path).size.compiled_bytes is None
 
 
 def test_float16_is_refused(model: Model, tmp_path: Path) -> None:

@@ -27,14 +27,15 @@ def print_c_export(exported: CExportResult, check_rows: CheckRows) -> None:
         table.add_row("file", safe_text(shorten(path, 200)))
     table.add_row("model", f"{exported.model_id.removesuffix('u')}, the MODEL_ID of the header")
     table.add_row("row", safe_text(_format_fields(exported.fields), max_length=400))
+    size = exported.size
     weights = f"{exported.parameters:,} parameters as {exported.precision}"
-    table.add_row("weights", f"{exported.weight_bytes:,} bytes, {weights}")
-    table.add_row("columns", f"{exported.column_bytes:,} bytes of centers and scales")
-    table.add_row("code", f"at most {exported.max_code_bytes:,} bytes besides, with alignment")
-    if exported.size is not None:
-        table.add_row("compiled", _describe_size(exported.size.bytes, exported.max_bytes))
-        table.add_row("", f"{exported.size.lookup_bytes:,} more for texts and what searches them")
-    table.add_row("RAM", f"{exported.ram_bytes:,} bytes of activations, on the stack")
+    table.add_row("weights", f"{size.weight_bytes:,} bytes, {weights}")
+    table.add_row("columns", f"{size.column_bytes:,} bytes of centers and scales")
+    table.add_row("code", f"at most {size.max_code_bytes:,} bytes besides, with alignment")
+    if size.compiled_bytes is not None:
+        table.add_row("compiled", str(size))
+        table.add_row("", f"{size.lookup_bytes:,} more for texts and what searches them")
+    table.add_row("RAM", f"{size.ram_bytes:,} bytes of activations, on the stack")
     table.add_row("", "and some 200 bytes of stack for calls")
     if exported.parity is None:
         table.add_row("checked", "no: this machine has no C compiler")
@@ -48,12 +49,6 @@ def print_c_export(exported: CExportResult, check_rows: CheckRows) -> None:
             table.add_row("", f"and {exported.texts:,} categories as the rows write them")
         _add_difference(table, exported.parity)
     make_console().print(table)
-
-
-def _describe_size(size: int, max_size: int) -> str:
-    if size <= max_size:
-        return f"{size:,} of at most {max_size:,} bytes"
-    return f"{size:,} bytes, more than the {max_size:,} of gcc -O2 on x86-64"
 
 
 def print_onnx_export(exported: ExportResult, check_rows: CheckRows, *, weights_only: bool) -> None:

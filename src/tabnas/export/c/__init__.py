@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tabnas.export.c._compiler import ObjectSize
 from tabnas.export.c._export import CExportResult, export_c
 from tabnas.export.c._prediction_loop import (
     PredictionLoop,
@@ -10,13 +9,14 @@ from tabnas.export.c._prediction_loop import (
     compile_network_loop,
     describe_compiler,
 )
+from tabnas.export.c._size import measure_c_size
 
 __all__ = [
     "CExportResult",
-    "ObjectSize",
     "PredictionLoop",
     "compile_model_loop",
     "compile_network_loop",
     "describe_compiler",
     "export_c",
+    "measure_c_size",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -62,10 +63,11 @@ void predict_rows(const @row *rows, size_t count, double *values)
 
 @dataclass(frozen=True)
 class ObjectSize:
-    """Bytes of machine code and constants."""
+    """Bytes of machine code and constants, and the compiler that made them."""
 
     bytes: int  # without texts
     lookup_bytes: int  # the texts of categories and classes, and the functions that search them
+    compiler: str  # its version
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,21 @@ class Compiler:
 
 def find_compiler() -> Compiler | None:
     """Return a C compiler that can make a library, if there is one: first that of `CC`."""
-    own = shlex.split(os.environ.get("CC", ""))
+    own = _split_command(os.environ.get("CC", ""))
     for command in ([own] if own else []) + [[name] for name in COMPILERS]:
         path = shutil.which(command[0])
         if path is not None and (compiler := _try_compiler((path, *command[1:]))) is not None:
             return compiler
     return None
+
+
+def _split_command(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise TabNASError(
+            f"the environment variable CC must be a command, got {command!r} ({error}); correct it"
+        ) from None
 
 
 @cache
@@ -139,11 +150,11 @@ def measure_size(compiler: Compiler, folder: Path, macro: str) -> ObjectSize | N
     for flags in ((f"-D{macro}",), ()):
         compiler.run(folder, *flags, "-c", SOURCE, "-o", "model.o")
         done = _run([size, "model.o"], folder)
-        if done.returncode:
+        counts = re.match(r".*\n\s*(\d+)\s+(\d+)\s", done.stdout)
+        if done.returncode or counts is None:
             return None
-        text, data = done.stdout.splitlines()[1].split()[:2]
-        sizes.append(int(text) + int(data))  # tables of pointers may count as data
-    return ObjectSize(sizes[0], sizes[1] - sizes[0])
+        sizes.append(int(counts[1]) + int(counts[2]))  # tables of pointers may count as data
+    return ObjectSize(sizes[0], max(0, sizes[1] - sizes[0]), compiler.version)
 
 
 class CompiledModel:

@@ -21,15 +21,16 @@ from tabnas.export.c._compiler import (
     write_files,
 )
 from tabnas.export.c._header import render_header
+from tabnas.export.c._names import DEFAULT_PREFIX
 from tabnas.export.c._parity import check_compiled, check_lookups
 from tabnas.export.c._program import Program, make_program
 from tabnas.export.c._self_test import render_self_test
+from tabnas.export.c._size import make_c_size
 from tabnas.export.c._source import render_source
 from tabnas.files import atomic_write
 from tabnas.model import Model
+from tabnas.results import CSize
 from tabnas.space import Precision
-
-DEFAULT_PREFIX = "tabnas"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,24 +43,16 @@ class CExportResult:
     model_id: str
     parameters: int
     precision: Precision
-    weight_bytes: int  # with knots
-    column_bytes: int  # what the encoder knows of the columns, such as centers and scales
-    max_code_bytes: int  # code and alignment that gcc -O2 needs besides at most, on x86-64
-    ram_bytes: int  # of activations
+    size: CSize
     fields: dict[str, str]  # types of the struct's members, by name
-    size: ObjectSize | None  # as compiled; None without a compiler or the tool `size`
     parity: Parity | None  # None without a compiler
     texts: int  # different categories of the given rows that were looked up in C as written
-
-    @property
-    def max_bytes(self) -> int:
-        """The largest size of the compiled file with gcc -O2 on x86-64, without texts."""
-        return self.weight_bytes + self.column_bytes + self.max_code_bytes
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values for JSON."""
         paths = {name: str(getattr(self, name)) for name in ("header", "source", "self_test")}
-        return asdict(self) | paths | {"max_bytes": self.max_bytes}
+        size = asdict(self.size) | {"max_bytes": self.size.max_bytes}
+        return asdict(self) | paths | {"size": size}
 
 
 def export_c(
@@ -91,7 +84,7 @@ def export_c(
     rows = None if check is None or isinstance(check, LabelledArrays) else Table.from_data(check)
     program = make_program(model, prefix, rows)
     self_test = render_self_test(program)
-    size, parity, texts = _check(program, self_test, rows)
+    compiled, parity, texts = _check(program, self_test, rows)
     _write(program, self_test, folder)
     return CExportResult(
         header=folder / HEADER,
@@ -100,12 +93,8 @@ def export_c(
         model_id=program.model_id,
         parameters=int(model.costs["parameters"]),
         precision=model.precision,
-        weight_bytes=program.weight_bytes,
-        column_bytes=program.column_bytes,
-        max_code_bytes=program.max_code_bytes,
-        ram_bytes=program.ram_bytes,
+        size=make_c_size(program, compiled),
         fields={field.name: field.ctype for field in program.fields},
-        size=size,
         parity=parity,
         texts=texts,
     )
@@ -131,8 +120,7 @@ def _check(
                 f"{compiler.version}; nothing was written. This is a bug of tabnas or of the "
                 "compiler"
             )
-        size = measure_size(compiler, work, f"{program.prefix.upper()}_NO_LOOKUP")
-        return size, parity, texts
+        return measure_size(compiler, work, program.no_lookup_macro), parity, texts
 
 
 def _write(program: Program, self_test: str, folder: Path) -> None:

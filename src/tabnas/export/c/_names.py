@@ -10,6 +10,8 @@ from hashlib import sha256
 
 from tabnas.errors import TabNASError
 
+DEFAULT_PREFIX = "tabnas"
+"""What all names begin with, unless a program uses several models."""
 MAX_PART = 24
 """Characters of a column or a category in an identifier: C99 compares the first 63."""
 MIN_DIGITS = 6

@@ -57,6 +57,11 @@ class Program:
         return f"0x{digest.hexdigest()[:8]}u"
 
     @property
+    def no_lookup_macro(self) -> str:
+        """The macro that leaves texts out, and the functions that search them."""
+        return f"{self.prefix.upper()}_NO_LOOKUP"
+
+    @property
     def trained(self) -> list[Constant]:
         """The parameters of the model, and what else the cost `bytes` counts."""
         return [
