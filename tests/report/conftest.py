@@ -104,6 +104,23 @@ def make_result(task: str = "multiclass", **changes: Any) -> dict[str, Any]:
     return deepcopy(result | changes)
 
 
+def make_c_size(**changes: Any) -> dict[str, Any]:
+    """Return the `c_size` of a result.json with invented numbers."""
+    size = {
+        "weight_bytes": 1_920,
+        "column_bytes": 204,
+        "max_code_bytes": 3_556,
+        "ram_bytes": 104,
+        "compiled_bytes": 4_811,
+        "lookup_bytes": 377,
+        "compiler": "cc (Birds) 12.2",
+    }
+    return size | changes
+
+
+UNCOMPILED = {"compiled_bytes": None, "lookup_bytes": None, "compiler": None}
+
+
 def make_embedded_result(dimension: int = 2, **changes: Any) -> dict[str, Any]:
     """Return a result.json of a search with an input layer, of a network with this dimension."""
     result = make_result("regression")

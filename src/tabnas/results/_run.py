@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from tabnas.decoding import Count, MaxLength, decode
 from tabnas.formatting import greater_is_better
+from tabnas.results._c_size import CSize
 from tabnas.results._diagnostics import Diagnostics
 from tabnas.results._fields import (
     MAX_LAYERS,
@@ -173,6 +174,7 @@ class RunResult(TimedResult):
     format: int = RESULT_FORMAT
     architecture: Architecture
     costs: Mapping[str, CostUse]
+    c_size: CSize | None = None  # None without a limit of a device, or if C cannot hold the model
     target: TargetSummary
     metric: Name
     scores: Mapping[str, Scores]

@@ -20,6 +20,7 @@ from tabnas.results import (
 )
 from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs.evaluation._numeric_curves import read_numeric_curves
+from tabnas.runs.folders._c_size import measure_for_device
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._wider_neighbours import list_wider_neighbours
@@ -35,6 +36,7 @@ def build_run_result(finished: FinishedRun) -> RunResult:
     return RunResult(
         architecture=finished.model.architecture,
         costs=costs_with_limits(finished),
+        c_size=measure_for_device(finished),
         target=summarize_target(data),
         metric=finished.metric.name,
         scores=dict(finished.scores),
