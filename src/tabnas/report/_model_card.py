@@ -18,6 +18,7 @@ from tabnas.formatting import (
     sanitize_texts,
     shorten,
 )
+from tabnas.report._c_size_text import C_SIZE_HEADINGS, describe_c_size, list_c_sizes
 from tabnas.report._commands import PREDICT, RunConfig, decode_config, repeat_run, use_in_python
 from tabnas.report._latency_text import describe_latency
 from tabnas.report._limitations import is_dropped, list_limitations
@@ -101,8 +102,17 @@ def _describe_model(result: RunResult) -> str:
             table(["Cost", "Value", "Limit", "Share"], rows),
             *([f"Measured: {escape(text)}."] if (text := describe_latency(result)) else []),
             "Every limit holds." if result.is_within_limits else "**A limit does not hold.**",
+            *_describe_c_size(result),
         ]
     )
+
+
+def _describe_c_size(result: RunResult) -> list[str]:
+    """Return what the model takes as C, in a paragraph and a table, if the run has measured it."""
+    if result.c_size is None:
+        return []
+    rows = list_c_sizes(result.c_size)
+    return [escape(describe_c_size(result.c_size)), table(C_SIZE_HEADINGS, rows)]
 
 
 def _describe_numeric_embeddings(result: RunResult) -> list[str]:

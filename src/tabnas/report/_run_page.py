@@ -99,6 +99,7 @@ def build_sections(result: RunResult, history: Sequence[Snapshot]) -> list[Secti
             [
                 figures.draw_limits(result),
                 figures.draw_network(result),
+                *([] if result.c_size is None else [figures.tabulate_c_size(result.c_size)]),
                 figures.draw_scores(result),
                 *_limit_effects(result),
             ],

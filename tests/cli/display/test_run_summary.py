@@ -1,4 +1,4 @@
-"""The summary of a run with a teacher fits 80 columns, and says what the teacher is worth."""
+"""The summary of a run fits 80 columns, with a teacher and the size as C."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ from rich.console import Console
 from tabnas.cli.display._run_summary import print_run
 from tabnas.cli.display._tradeoff_summary import print_tradeoff
 from tabnas.results import decode_result, decode_tradeoff
-from tests.report.conftest import make_result, make_taught_result, make_tradeoff
+from tests.report.conftest import (
+    UNCOMPILED,
+    make_c_size,
+    make_result,
+    make_taught_result,
+    make_tradeoff,
+)
 
 
 def show_run(result: dict[str, Any]) -> str:
@@ -69,3 +75,23 @@ def test_a_tradeoff_has_one_teacher() -> None:
     assert (
         "teacher: trees 66 %, network 34 %, for all limits; 1 of 3 networks learned from it" in text
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "compiled C 4,811 of at most 5,680 bytes"),
+        (UNCOMPILED, "compiled C at most 5,680 bytes"),
+        (
+            {"compiled_bytes": 9_999_999, "weight_bytes": 7_000_000},
+            "compiled C 9,999,999 bytes, more than the 7,003,760 of gcc -O2 on x86-64",
+        ),
+    ],
+)
+def test_a_line_is_about_the_size_as_c(changes: dict[str, Any], expected: str) -> None:
+    result = make_taught_result(c_size=make_c_size(**changes))
+    result["costs"]["dense_parameters"] = {"value": 480, "limit": None}  # the longest name
+    text = show_run(result)
+    assert expected in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+    assert "compiled C" not in show_run(make_result())

@@ -43,6 +43,8 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
             safe_text(name),
             safe_text(_format_limited_cost(name, cost, result), max_length=MAX_NOTE_LENGTH),
         )
+    if result.c_size is not None:
+        table.add_row("compiled C", str(result.c_size))
     rounding = summarize_rounding(result)
     if rounding:
         table.add_row("precision", safe_text(rounding, max_length=MAX_NOTE_LENGTH))

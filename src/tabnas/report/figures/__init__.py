@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tabnas.report.figures._c_size import tabulate_c_size
 from tabnas.report.figures._candidates import draw_candidates
 from tabnas.report.figures._confusion import draw_confusion
 from tabnas.report.figures._curve import draw_curve
@@ -36,4 +37,5 @@ __all__ = [
     "draw_residuals",
     "draw_scores",
     "draw_teacher",
+    "tabulate_c_size",
 ]
