@@ -4,14 +4,15 @@
     python benchmarks/equal_bytes.py --data tables --out results --methods LightGBM RealMLP
 
 Every method gets the same splits of the same tables. What each does, and how it is tuned, is in
-`benchmarks/peers`; `pip install "tabnas[peers]"` installs them. Each method has its own file of
-results, so several can be measured at the same time, and an interrupted one goes on where it was.
+`benchmarks/peers`; `pip install "tabnas[peers]"` installs them. Several processes can measure
+methods and tables at the same time, and an interrupted one goes on where it was.
 The page and the picture show what has been measured so far.
 """
 
 from __future__ import annotations
 
 import json
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 from _shared import make_parser
@@ -30,11 +31,11 @@ ALL = METHODS | {PART + name: method for name, method in PARTS.items()}
 def measure(method: str, table: str, seed: int, options) -> None:
     """Add a table and a seed to the results of a method: the limits that are not there yet."""
     path = file_of(options.out, method)
-    content = json.loads(path.read_text()) if path.exists() else {"done": [], "rows": []}
+    done = json.loads(path.read_text())["done"] if path.exists() else []
     limits = [limit or None for limit in options.limits]
     if method.startswith(PART):
         limits = [PART_LIMIT]
-    left = [limit for limit in limits if [table, seed, limit] not in content["done"]]
+    left = [limit for limit in limits if [table, seed, limit] not in done]
     if not left:
         return
     split = load_split(options.data, table, TABLES[table][0], seed)
@@ -42,18 +43,21 @@ def measure(method: str, table: str, seed: int, options) -> None:
         assert fitted.limit is None or fitted.bytes <= fitted.limit, fitted
         row = {"table": table, "seed": seed, "metric": split.metric} | vars(fitted)
         print(method, json.dumps(row), flush=True)
-        content["rows"].append(row)
-        content["done"].append([table, seed, fitted.limit])
+        add(path, done=[[table, seed, fitted.limit]], rows=[row])
         left.remove(fitted.limit)
-        write(path, content)
-    content["done"] += [[table, seed, limit] for limit in left]  # the method cannot keep these
-    write(path, content)
+    add(path, done=[[table, seed, limit] for limit in left])  # the method cannot keep these
 
 
-def write(path: Path, content: dict) -> None:
+def add(path: Path, **lists: list) -> None:
+    """Add to lists of a file, to which other processes may add at the same time."""
     origin = collect_provenance("python benchmarks/equal_bytes.py --data ... --out results")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(origin | content, indent=1) + "\n")
+    with path.with_suffix(".lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        content = json.loads(path.read_text()) if path.exists() else {"done": [], "rows": []}
+        for name, values in lists.items():
+            content[name] += values
+        path.write_text(json.dumps(content | origin, indent=1) + "\n")
 
 
 def file_of(out: Path, method: str) -> Path:

@@ -19,6 +19,8 @@ AT_EQUAL_BYTES = (  # methods of the picture and the tables, with their colours
 FREE = ("LightGBM", "RealMLP", "TabM")
 PARTS = {
     "search": "part_without_search",
+    "equal layers": "part_without_equal_layers",
+    "widening": "part_without_widening",
     "numeric embeddings": "part_without_embeddings",
     "teacher": "part_without_teacher",
     "averaging": "part_without_averaging",
@@ -129,8 +131,9 @@ def _parts_table(losses: dict[str, Losses], tables: list[str]) -> list[str]:
     lines = [
         f"What the loss within {PART_LIMIT // 1_000} kB becomes without one part of the default: "
         "the mean of paired differences over seeds, in per cent of the default's loss, with its "
-        "standard error if there are several. Without a search, the network has two equal layers "
-        "as wide as the limit allows, and numeric embeddings of two dimensions.",
+        "standard error if there are several. Candidates are networks of the search, widened "
+        "until they use up the limit, and networks of two equal layers. Without a search there "
+        "are only the latter, without equal layers only as many of the former.",
         "",
         "| table | default | " + " | ".join(f"without {name}" for name in parts) + " |",
         "|---" * (len(parts) + 2) + "|",

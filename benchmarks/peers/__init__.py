@@ -17,7 +17,7 @@ Method = Callable[[Split, Sequence[int | None], int], Iterator[Fitted]]
 METHODS: dict[str, Method] = {
     "tabnas": networks.fit,
     "tabnas float32": partial(networks.fit, precision="float32"),
-    "equal widths": partial(networks.fit, precision="float32", teacher="none", is_searched=False),
+    "equal widths": networks.fit_equal,
     "LightGBM": boosted_trees.fit,
     "LightGBM file": boosted_trees.fit_files,
     "MLP": mlp.fit,
@@ -28,10 +28,12 @@ METHODS: dict[str, Method] = {
 
 # "tabnas" has all parts, and "tabnas float32" is the one without int8
 PARTS: dict[str, Method] = {
-    "without search": partial(networks.fit, is_searched=False),
+    "without search": partial(networks.fit, only_equal=True),
+    "without equal layers": partial(networks.fit, change=networks.without_equal_layers),
+    "without widening": partial(networks.fit, change=networks.without_widening),
     "without embeddings": partial(networks.fit, numeric_dimensions=(0,)),
     "without teacher": partial(networks.fit, teacher="none"),
-    "without averaging": partial(networks.fit, averaging=False),
+    "without averaging": partial(networks.fit, change=networks.without_averaging),
 }
 
 __all__ = ["METHODS", "PARTS", "Fitted", "Method", "Split", "load_split"]

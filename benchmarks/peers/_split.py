@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,8 @@ class Split:
 
     labelled: LabelledTable
     seed: int
+    teachers: dict[tuple[str, ...], Any] = field(default_factory=dict)
+    """What teachers of a run have answered, by the names of their models."""
 
     @cached_property
     def data(self) -> PreparedData:

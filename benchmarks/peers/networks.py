@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 from peers._split import Fitted, Split
-from tabnas.runs import RunSettings, plan_run
-from tabnas.space import Architecture, SearchSpace
+from tabnas.runs import FinishedRun, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs._pipeline import make_pool, train_and_evaluate
+from tabnas.runs._run_teacher import run_teacher
+from tabnas.runs.evaluation._scores import References
+from tabnas.runs.plan._plan import Plan
+from tabnas.runs.search._find_candidates import find_candidates
+from tabnas.runs.search._selection import list_equal_networks
+from tabnas.space import Architecture, SearchSpace, find_widest_equal
 
-LAYERS, DIMENSION = 2, 2  # of networks that are not searched
+LAYERS, DIMENSION = 2, 2  # of `fit_equal`
+MAX_WIDTH = 2_048
 
 
 def fit(
@@ -19,14 +26,18 @@ def fit(
     limits: Sequence[int | None],
     seed: int,
     *,
-    is_searched: bool = True,
-    averaging: bool = True,
+    change: Callable[[Plan], Plan] | None = None,
+    only_equal: bool = False,
     **options: Any,
 ) -> Iterator[Fitted]:
     """Search within each limit, with the default settings but for `options`.
 
-    Without a search, there is one architecture: two equal layers as wide as the limit allows, with
-    numeric embeddings of two dimensions.
+    Parameters
+    ----------
+    change
+        Changes the plan of the run.
+    only_equal
+        Whether to train the candidates with equally wide layers only, which need no search.
     """
     for limit in limits:
         if limit is None:
@@ -35,28 +46,86 @@ def fit(
         settings = RunSettings(
             limits={"bytes": limit}, seed=seed, reference_models=False, **options
         )
-        if not is_searched:
-            widest = _widest(split, settings)
-            if widest is None:
-                continue
-            settings = replace(
-                settings, widths=widest.widths[:1], layers=LAYERS,
-                numeric_dimensions=(widest.dimension,),
-            )  # fmt: skip
         run = plan_run(split.labelled, settings)
-        if not averaging:
-            training = replace(run.plan.training, averaging=0.0)
-            run = replace(run, plan=replace(run.plan, training=training))
-        finished = run.execute()
-        model, chosen = finished.model, finished.chosen
-        yield Fitted(
-            limit,
-            int(model.costs["bytes"]),
-            finished.scores["network"].metrics[split.metric].value,
-            perf_counter() - began,
-            f"{model.architecture} {model.precision}",
-            chosen.loss - chosen.float32_loss,
-        )
+        if change is not None:
+            run = replace(run, plan=change(run.plan))
+        finished = _execute(run, split, only_equal=only_equal)
+        yield _describe(finished, split, limit, perf_counter() - began)
+
+
+def fit_equal(split: Split, limits: Sequence[int | None], seed: int) -> Iterator[Fitted]:
+    """Train one network of two equal layers, with float32 weights and without a teacher.
+
+    It has numeric embeddings of two dimensions, and is as wide as the limit allows.
+    """
+    for limit in limits:
+        if limit is None:
+            continue
+        began = perf_counter()
+        settings = RunSettings(
+            limits={"bytes": limit}, seed=seed, reference_models=False, precision="float32",
+            teacher="none",
+        )  # fmt: skip
+        widest = _widest(split, settings)
+        if widest is None:
+            continue
+        settings = replace(
+            settings, widths=widest.widths[:1], layers=LAYERS,
+            numeric_dimensions=(widest.dimension,),
+        )  # fmt: skip
+        finished = _execute(plan_run(split.labelled, settings), split)
+        yield _describe(finished, split, limit, perf_counter() - began)
+
+
+def without_averaging(plan: Plan) -> Plan:
+    """Return a plan that keeps the weights of the best epoch, and not an average."""
+    return replace(plan, training=replace(plan.training, averaging=0.0))
+
+
+def without_equal_layers(plan: Plan) -> Plan:
+    """Return a plan with the candidates of the search alone, and as many of them."""
+    candidates = plan.candidates + len(plan.equal_dimensions)
+    return replace(plan, equal_dimensions=(), candidates=candidates)
+
+
+def without_widening(plan: Plan) -> Plan:
+    """Return a plan whose candidates of the search have the widths of the space."""
+    return replace(plan, free_widths=False)
+
+
+def _describe(finished: FinishedRun, split: Split, limit: int, seconds: float) -> Fitted:
+    model, chosen = finished.model, finished.chosen
+    return Fitted(
+        limit,
+        int(model.costs["bytes"]),
+        finished.scores["network"].metrics[split.metric].value,
+        seconds,
+        f"{model.architecture} {model.precision}",
+        chosen.loss - chosen.float32_loss,
+    )
+
+
+def _execute(run: PlannedRun, split: Split, *, only_equal: bool = False) -> FinishedRun:
+    """Execute a run with the teacher of the split.
+
+    A teacher knows no limit: it is trained once for all runs of a split. The model is that of
+    `run.execute`, bit for bit.
+    """
+
+    def ignore(progress: Any) -> None: ...
+
+    checkpoint = RunCheckpoint()
+    with make_pool(run, checkpoint) as pool:
+        models = run.plan.teacher.teachers
+        if models not in split.teachers:
+            split.teachers[models] = run_teacher(run, ignore, checkpoint, pool)
+        answers, teachers = split.teachers[models]
+        search = find_candidates(run, ignore, checkpoint)
+        if only_equal:
+            equal = set(list_equal_networks(run.plan, run.plan.feasible))
+            search = search.without(set(search.architectures) - equal)
+        taught = replace(run, answers=answers, teachers=teachers)
+        return train_and_evaluate(taught, search, ignore, checkpoint, pool, References)
 
 
 def _widest(split: Split, settings: RunSettings) -> Architecture | None:
@@ -64,15 +133,9 @@ def _widest(split: Split, settings: RunSettings) -> Architecture | None:
     spec = split.data.limit_embeddings(settings.computed_budget).spec
     embeddings = spec.inputs.numeric_embeddings((DIMENSION,))
     space = SearchSpace(
-        [[0]], inputs=spec.inputs.width, outputs=spec.outputs,
+        [[MAX_WIDTH]] * LAYERS, inputs=spec.inputs.width, outputs=spec.outputs,
         embedding_parameters=spec.inputs.embedding_parameters, numeric_embeddings=embeddings,
     )  # fmt: skip
     dimension = 0 if embeddings is None else DIMENSION
-
-    def make(width: int) -> Architecture:
-        return Architecture((width,) * LAYERS, dimension)
-
-    width = 0
-    while settings.computed_budget.admits(space, make(width + 1)):
-        width += 1
-    return make(width) if width else None
+    budget = settings.computed_budget
+    return find_widest_equal(space, budget, layers=LAYERS, dimension=dimension)

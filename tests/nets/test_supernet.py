@@ -170,12 +170,32 @@ def test_a_child_can_be_given_by_choices(engine, make_net, make_examples):
     assert net.loss(np.array([1, 0]), examples) == net.loss(Architecture((8,)), examples)
 
 
+def test_children_of_other_widths_are_leading_blocks(engine, make_net, make_examples):
+    net = make_net(engine)
+    examples = make_examples(net.spec, 10)
+    for child in (Architecture((4,)), Architecture((8, 7)), Architecture((1, 1))):
+        alone = SuperNet.standalone(child, net.spec, engine=engine)
+        alone.load_weights(net.child_weights(child))
+        expected = alone.logits(child, examples)
+        np.testing.assert_allclose(net.logits(child, examples), expected, rtol=1e-5, atol=1e-6)
+        assert net.losses([child, CHILD], examples)[0] == pytest.approx(
+            alone.loss(child, examples), rel=1e-5
+        )
+
+
 def test_invalid_arguments_are_refused(engine, make_net, make_spec, make_examples):
     net = make_net(engine)
     examples = make_examples(net.spec, 10)
     step = slice(0, 4)
-    with pytest.raises(TabNASError, match="no candidate width 4"):
-        net.loss(Architecture((4,)), examples)
+    with pytest.raises(TabNASError, match="layer 1 has 9 units, and there at most 8"):
+        net.loss(Architecture((9,)), examples)
+    for train in (
+        lambda child: net.train_step(child, examples, step, 0.1),
+        lambda child: net.train_steps([child], examples, [step], [0.1]),
+        lambda child: net.train_step_workers([child], examples, [step], 0.1),
+    ):
+        with pytest.raises(TabNASError, match="no candidate width 4"):
+            train(Architecture((4,)))
     for rows in (np.array([10]), np.array([-1]), np.zeros(0, np.int64), slice(3, 3)):
         with pytest.raises(TabNASError, match="rows must be at least one, each from 0 to 9"):
             net.train_step(CHILD, examples, rows, 0.1)

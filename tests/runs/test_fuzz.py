@@ -87,7 +87,8 @@ def resume(run: PlannedRun, folder: Path, is_accepted: list[bool]) -> None:
         checkpoint = StopsSoon(folder, identity=run.identity())
         outcome = run.execute(checkpoint=checkpoint)
         for candidate in outcome.candidates:
-            assert candidate.architecture in run.plan.feasible
+            feasible = run.plan.feasible
+            assert feasible.budget.admits(feasible.space, candidate.architecture)
         assert outcome.model.costs["parameters"] <= 800
 
 

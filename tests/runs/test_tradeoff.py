@@ -82,7 +82,8 @@ def test_every_network_keeps_all_limits(tradeoff, finished_runs) -> None:
         assert finished.model.costs["flops"] <= 10_000
         assert finished.model.limits == {"flops": 10_000, "parameters": limit}
         for candidate in finished.candidates:
-            assert candidate.architecture in finished.plan.feasible
+            feasible = finished.plan.feasible
+            assert feasible.budget.admits(feasible.space, candidate.architecture)
 
 
 def test_a_wider_limit_is_never_worse_on_validation_rows(finished_runs) -> None:
@@ -101,11 +102,14 @@ def test_nothing_is_trained_twice(finished_runs) -> None:
 
 
 def test_small_tables_try_simpler_networks_unless_candidates_is_set(tradeoff) -> None:
-    for planned, simpler in ((make_tradeoff(candidates=None), True), (tradeoff, False)):
+    for planned, n, simpler in ((make_tradeoff(candidates=None), 1, True), (tradeoff, 2, False)):
         plans = [run.plan for run in planned.runs]
-        assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(2, simpler)] * 3
-    embedded = make_tradeoff(candidates=None, knots=5)  # one more candidate
-    assert [run.plan.candidates for run in embedded.runs] == [3] * 3
+        assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(n, simpler)] * 3
+    embedded = make_tradeoff(candidates=None, knots=5)
+    assert [run.plan.candidates for run in embedded.runs] == [1] * 3
+    assert [run.plan.equal_dimensions for run in embedded.runs] == [(0, 2), (0, 2, 4), (0, 2, 4)]
+    chosen = make_tradeoff(candidates=None, knots=5, widths=(0, 4))  # one more with embeddings
+    assert [run.plan.candidates for run in chosen.runs] == [3] * 3
     architectures = {
         str(candidate.architecture)
         for candidate in make_tradeoff((60, 150), candidates=None).execute()[0].candidates

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tabnas import Architecture, SearchSpace, TabNASError
 from tabnas.space import NumericEmbeddings
@@ -200,3 +201,20 @@ def test_absurd_dimensions_in_files_are_refused() -> None:
         Architecture.from_json("d1001-8")
     with pytest.raises(TabNASError, match="must be an integer of at least 0, got -1"):
         Architecture((8,), -1)
+
+
+@given(space=spaces(embedded=True), data=st.data())
+def test_a_space_covers_its_networks_and_narrower_ones(
+    space: SearchSpace, data: st.DataObject
+) -> None:
+    member = space.architecture(data.draw(st.sampled_from(valid_choices(space))))
+    assert space.covers(member)
+    narrower = tuple(data.draw(st.integers(1, width)) for width in member.widths)
+    assert space.covers(Architecture(narrower, member.dimension))
+    for layer in range(member.depth):
+        wider = list(member.widths)
+        wider[layer] = space.widths[layer][-1] + 1
+        assert not space.covers(Architecture(tuple(wider), member.dimension))
+    assert not space.covers(Architecture((1,) * (space.depth + 1), member.dimension))
+    assert not space.covers(Architecture(member.widths, 10))
+    assert space.covers(Architecture((), member.dimension)) == (0 in space.widths[0])

@@ -20,11 +20,12 @@ NORM_EPSILON = 1e-5
 
 @dataclass(frozen=True)
 class Child:
-    """One architecture of the space, as the engines take it."""
+    """One architecture that the SuperNet covers, as the engines take it."""
 
     architecture: Architecture
     units: IntArray  # [1 + layers of the SuperNet]: the inputs, then widths, 0 for an absent layer
     multiply_adds: int  # of the dense layers, for the outputs of one row
+    is_trainable: bool  # whether its widths are candidates; others are only evaluated
 
 
 @dataclass(frozen=True)
@@ -130,13 +131,14 @@ class SuperNetShape:
         return shapes | _array_shapes(head, widths[-1], self.spec.outputs)
 
     def child(self, architecture: Architecture) -> Child:
-        """Return the child of an architecture; raise an error unless the space has it."""
-        self.space.choices(architecture)
+        """Return the child of an architecture; raise an error unless the SuperNet covers it."""
+        self.space.check_covers(architecture)
         units = np.zeros(1 + self.max_depth, np.int64)
         units[0] = self.space.input_width(architecture.dimension)
         units[1 : 1 + architecture.depth] = architecture.widths
         widths = (int(units[0]), *architecture.widths, self.spec.outputs)
-        return Child(architecture, units, sum(a * b for a, b in pairwise(widths)))
+        multiply_adds = sum(a * b for a, b in pairwise(widths))
+        return Child(architecture, units, multiply_adds, is_trainable=architecture in self.space)
 
 
 def _array_shapes(layer: DenseLayer, fan_in: int, fan_out: int) -> dict[str, tuple[int, ...]]:

@@ -120,7 +120,7 @@ class SuperNet:
         """Update the child's weights by one step on these rows; return the loss before the step."""
         self._check_examples(examples, target=True)
         learning_rate = _check_learning_rate(learning_rate)
-        resolved, row_numbers = self._resolve(child), _check_rows(rows)
+        resolved, row_numbers = self._resolve_trained(child), _check_rows(rows)
         with self._lock:
             (loss,) = self._engine.train_steps([resolved], examples, [row_numbers], [learning_rate])
             return self._count_step(loss, learning_rate)
@@ -146,7 +146,7 @@ class SuperNet:
             )
         self._check_examples(examples, target=True)
         rates = [_check_learning_rate(learning_rate) for learning_rate in learning_rates]
-        resolved = [self._resolve(child) for child in children]
+        resolved = [self._resolve_trained(child) for child in children]
         batches = [_check_rows(batch) for batch in rows]
         with self._lock:
             losses = self._engine.train_steps(resolved, examples, batches, rates)
@@ -173,7 +173,7 @@ class SuperNet:
             )
         self._check_examples(examples, target=True)
         learning_rate = _check_learning_rate(learning_rate)
-        resolved = [self._resolve(child) for child in children]
+        resolved = [self._resolve_trained(child) for child in children]
         batches = [_check_rows(batch) for batch in rows]
         with self._lock:
             losses = self._engine.train_step_workers(resolved, examples, batches, learning_rate)
@@ -325,6 +325,13 @@ class SuperNet:
         if len(self._children) >= MAX_CACHED_CHILDREN:
             self._children.clear()
         resolved = self._children[key] = self._shape.child(child)
+        return resolved
+
+    def _resolve_trained(self, child: ChildLike) -> Child:
+        """Resolve a child that is trained: steps are counted between candidate widths."""
+        resolved = self._resolve(child)
+        if not resolved.is_trainable:
+            self.space.choices(resolved.architecture)  # raises an error
         return resolved
 
     def _check_examples(self, examples: Examples, *, target: bool) -> None:

@@ -328,9 +328,9 @@ def _describe_training(result: RunResult) -> str:
     return (
         f"The weights that {networks} share were trained for "
         f"{format_count(plan.search_epochs, 'epoch')} together with a policy over {what}, which "
-        "learned where good networks within the limits are. The "
-        f"{format_count(n_candidates, 'candidate')} of the search "
-        f"{'was' if n_candidates == 1 else 'were'} trained stand-alone for up to "
+        "learned where good networks within the limits are. "
+        f"{format_count(n_candidates, 'candidate')} {'was' if n_candidates == 1 else 'were'} "
+        "trained stand-alone for up to "
         f"{format_count(plan.epochs, 'epoch')}, {_describe_lessons(result)}and the best by "
         f"{escape(result.chosen_by)} is the model."
     )

@@ -37,7 +37,8 @@ from tabnas.stores import Store
 from tabnas.teachers import EstimatorTeacher
 
 CANDIDATES = 2
-"""Candidates of each limit, besides the best of the limit before (results/tradeoff_cost.md)."""
+"""Candidates of each limit from the search; the best of the limit before is one, too
+(results/tradeoff_cost.md)."""
 MAX_LIMITS = 50
 
 
@@ -83,7 +84,7 @@ def plan_tradeoff(
         for limited in group:
             plan = make_plan(prepared, limited, numbers, measure=measure, on_fraction=on_fraction)
             plan = plan if teacher is None else plan_own_teacher(plan, teacher, prepared)
-            candidates = default_candidates(plan.feasible.space, CANDIDATES)
+            candidates = default_candidates(plan.feasible.space, plan.equal_dimensions, CANDIDATES)
             plans.append(replace(plan, candidates=settings.candidates or candidates))
             numbers = SavedPlan.decode(plans[0].saved_plan)  # measure once for the group
         runs += [

@@ -208,7 +208,7 @@ def _search_group(
         with reject_malformed():
             results = checkpoint.result("search")
             return [
-                load_search_result(result, run.plan.feasible)
+                load_search_result(result, run.plan)
                 for result, run in zip(results, runs, strict=True)
             ]
     search, recorder = run_search(loosest, on_progress, checkpoint)

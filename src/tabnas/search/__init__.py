@@ -15,6 +15,7 @@ from tabnas.search._history import Evaluation, History
 from tabnas.search._policy_search import FixedWeightsSearch, PolicySearch, StepRecord
 from tabnas.search._search import Search, SearchDivergedError
 from tabnas.search._selection import (
+    MIN_COST_RATIO,
     SELECTIONS,
     build_candidate_pool,
     compute_one_shot_losses,
@@ -26,6 +27,7 @@ from tabnas.search._settings import SearchSettings
 
 __all__ = [
     "CHILD_SAMPLERS",
+    "MIN_COST_RATIO",
     "SELECTIONS",
     "ChildSampler",
     "Evaluation",

@@ -193,10 +193,10 @@ class RunSettings:
         None,
         kind="integer",
         panel="Work",
-        help="Number of the best architectures to train stand-alone and to choose from, for each "
-        "limit. If bytes are limited, one that fits as float32 is added.",
-        shown_default="3, and simpler ones on small tables; 2 in a trade-off; one more with "
-        "numeric embeddings",
+        help="Number of the best architectures of the search to train stand-alone and to choose "
+        "from, for each limit. If bytes are limited, one that fits as float32 is added.",
+        shown_default="2, or 1 in a trade-off, and networks of equally wide layers, and simpler "
+        "ones on small tables; 3 or 4 if --widths is given",
         minimum=1,
         maximum=10_000,
     )

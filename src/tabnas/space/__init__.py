@@ -9,6 +9,7 @@ from tabnas.space._default_space import default_space, scale_limits, spanning_sp
 from tabnas.space._numeric_embeddings import DEFAULT_DIMENSIONS, NumericEmbeddings
 from tabnas.space._precision import Precision, check_precision
 from tabnas.space._search_space import ABSENT, PAPER_WIDTHS, SearchSpace
+from tabnas.space._widest_networks import find_widest_equal, widen_to_limits
 from tabnas.space.costs import (
     COSTS,
     LATENCY_ROWS,
@@ -51,6 +52,8 @@ __all__ = [
     "compute_costs",
     "default_space",
     "find_bottlenecks",
+    "find_widest_equal",
     "scale_limits",
     "spanning_space",
+    "widen_to_limits",
 ]

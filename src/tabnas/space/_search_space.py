@@ -200,37 +200,68 @@ class SearchSpace:
         """Return the encoding of an architecture: the inverse of `architecture`."""
         if isinstance(architecture, str):
             architecture = Architecture.parse(architecture)
-        missing = self.depth - architecture.depth
-        if missing < 0:
+        self._check_ends(architecture)
+        widths = architecture.widths + (ABSENT,) * (self.depth - architecture.depth)
+        for i, (width, layer) in enumerate(zip(widths, self.widths, strict=True), start=1):
+            if width not in layer:
+                raise TabNASError(
+                    f"{architecture} is not in this space: layer {i} has no candidate width "
+                    f"{width}, only {', '.join(map(str, layer))}"
+                )
+        hidden = (layer.index(width) for width, layer in zip(widths, self.widths, strict=True))
+        if self.numeric_embeddings is None:
+            return tuple(hidden)
+        return self.numeric_embeddings.dimensions.index(architecture.dimension), *hidden
+
+    def check_covers(self, architecture: Architecture) -> None:
+        """Raise an error unless the architecture is a leading block of the largest network.
+
+        Its widths need not be candidates.
+
+        >>> space = SearchSpace([(8, 16), (0, 8)], inputs=4, outputs=1)
+        >>> space.check_covers(Architecture((13, 5)))
+        >>> space.covers(Architecture((13, 9)))
+        False
+        """
+        self._check_ends(architecture)
+        for i, (width, layer) in enumerate(
+            zip(architecture.widths, self.widths, strict=False), start=1
+        ):
+            if width > layer[-1]:
+                raise TabNASError(
+                    f"{architecture} must be no wider than the widest network of this space, but "
+                    f"layer {i} has {width} units, and there at most {layer[-1]}"
+                )
+
+    def covers(self, architecture: Architecture) -> bool:
+        """Return whether the architecture is a leading block of the largest network."""
+        try:
+            self.check_covers(architecture)
+        except TabNASError:
+            return False
+        return True
+
+    def _check_ends(self, architecture: Architecture) -> None:
+        """Raise an error unless the space has the depth and the dimension of an architecture."""
+        if architecture.depth > self.depth:
             raise TabNASError(
                 f"an architecture of this space must have at most {self.depth} layers, but "
                 f"{architecture} has {architecture.depth}"
             )
-        widths = architecture.widths + (ABSENT,) * missing
-        for i, (width, layer) in enumerate(zip(widths, self.widths, strict=True), start=1):
-            if width in layer:
-                continue
-            if width == ABSENT:
-                raise TabNASError(
-                    f"{architecture} has {architecture.depth} layers, but layer {i} of this space "
-                    "cannot be absent"
-                )
+        if architecture.depth < self.depth and ABSENT not in self.widths[architecture.depth]:
             raise TabNASError(
-                f"{architecture} is not in this space: layer {i} has no candidate width {width}, "
-                f"only {', '.join(map(str, layer))}"
+                f"{architecture} has {architecture.depth} layers, but layer "
+                f"{architecture.depth + 1} of this space cannot be absent"
             )
-        hidden = (layer.index(width) for width, layer in zip(widths, self.widths, strict=True))
         dimension = architecture.dimension
         if self.numeric_embeddings is None:
             self.input_width(dimension)  # raises an error unless it is 0
-            return tuple(hidden)
-        dimensions = self.numeric_embeddings.dimensions
-        if dimension not in dimensions:
+        elif dimension not in self.numeric_embeddings.dimensions:
+            dimensions = ", ".join(map(str, self.numeric_embeddings.dimensions))
             raise TabNASError(
                 f"{architecture} is not in this space: its numeric embeddings have no candidate "
-                f"dimension {dimension}, only {', '.join(map(str, dimensions))}"
+                f"dimension {dimension}, only {dimensions}"
             )
-        return dimensions.index(dimension), *hidden
 
     def __contains__(self, architecture: object) -> bool:
         if not isinstance(architecture, Architecture | str):

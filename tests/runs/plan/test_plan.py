@@ -121,10 +121,9 @@ def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.Mo
         make_plan(f * sum(default.estimated_seconds.values())) for f in (0.2, 2, 40)
     )
     assert short.training.epochs < default.training.epochs < longer.training.epochs
-    # one more than without numeric embeddings
-    assert short.candidates == longer.candidates == default.candidates == 4
+    assert short.candidates == longer.candidates == default.candidates == 2
     assert long.training.epochs == 4 * default.training.epochs
-    assert 4 < long.candidates <= 24
+    assert 2 < long.candidates <= 24
     assert np.isclose(
         sum(longer.estimated_seconds.values()),
         2 * sum(default.estimated_seconds.values()),
@@ -134,20 +133,28 @@ def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("teacher", ["none", "auto"])
 @pytest.mark.parametrize("rows", [400, 4_000])  # in folds, and by validation rows
-@pytest.mark.parametrize(("dimensions", "candidates"), [((0, 2), 4), ((2,), 3), ((0,), 3)])
+@pytest.mark.parametrize(
+    ("dimensions", "widths", "candidates"),
+    [((0, 2), None, 2 + 2), ((1,), None, 2 + 1), ((0, 2), (8, 16), 4), ((0,), (8, 16), 3)],
+)  # from the search, and with equal layers
 def test_the_estimated_time_counts_every_training(
-    rows: int, dimensions: tuple[int, ...], candidates: int, teacher: str
+    rows: int,
+    dimensions: tuple[int, ...],
+    widths: tuple[int, ...] | None,
+    candidates: int,
+    teacher: str,
 ) -> None:
     data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
     settings = RunSettings(
         limits={"parameters": 2_000},
+        widths=widths,
         refit=True,
         numeric_dimensions=dimensions,
         knots=5,
         teacher=teacher,
     )
     plan = plan_run(data, settings).plan
-    assert plan.candidates == candidates
+    assert plan.candidates + len(plan.equal_dimensions) == candidates
     assert plan.folds == (5 if rows == 400 else 0)
     # a step takes 10 ms, comparison and teacher 30 s
     plan = replace(plan, measure_step_seconds=lambda: 0.01, comparison_seconds=30.0)
@@ -190,11 +197,12 @@ def test_the_estimated_time_counts_every_training(
     longer = fit_time(plan, 30.0 + 2 * max_factor * work)
     assert longer.training.epochs == max_factor * plan.training.epochs
     most = 8 if rows > 3_000 else candidates  # one for each hundred rows to choose by
-    assert longer.candidates == min(2 * candidates, most)
+    assert longer.candidates + len(plan.equal_dimensions) == min(2 * candidates, most)
 
 
 def test_time_adds_no_more_candidates_than_the_rows_can_compare() -> None:
-    for rows, maximum in ((150, 3), (400, 3), (1_000, 8), (4_000, 8), (9_000, 18)):
+    # without and with numeric embeddings: with one and three equally wide networks
+    for rows, maximum in ((150, 2), (400, 2), (1_000, 5), (4_000, 5), (9_000, 15)):
         data = LabelledTable.from_table(make_table(rows).drop(["value"]), "kind")
         plan = plan_run(data, RunSettings(limits={"parameters": 2_000})).plan
         plan = replace(plan, measure_step_seconds=lambda: 1e-5)
@@ -227,13 +235,16 @@ def test_small_tables_try_simpler_networks_unless_candidates_is_set() -> None:
     assert 4 <= len(default) <= 6
     embedded = list_candidates(data, knots=5)
     assert "linear" in embedded
-    assert 5 <= len(embedded) <= 7
+    assert 6 <= len(embedded) <= 8
     assert len(list_candidates(data, candidates=2)) == 2
     large = LabelledTable.from_table(make_table(4_200).drop(["value"]), "kind")
     dimensions = [Architecture.parse(name).dimension for name in list_candidates(large)]
-    assert len(dimensions) == 4
-    assert dimensions.count(0) == 2  # candidates with and without numeric embeddings alternate
+    assert len(dimensions) == 5
+    assert dimensions.count(0) == 2  # one of the search, and one of equal layers
     assert len(list_candidates(large, numeric_dimensions=(0,))) == 3
+    chosen = list_candidates(large, widths=(4, 8, 16))
+    assert len(chosen) == 4
+    assert all(w in (4, 8, 16) for name in chosen for w in Architecture.parse(name).widths)
 
 
 def make_slow_plan(time: float | None, rows: int = 4_000, saved_plan=None, **options: object):

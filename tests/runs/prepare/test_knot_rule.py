@@ -154,7 +154,7 @@ def test_a_table_without_numbers_has_no_input_layer() -> None:
     for options in ({}, {"knots": 8, "numeric_dimensions": (2,)}):
         run = plan_run(data, RunSettings(limits={"parameters": 500}, **options))
         assert run.plan.feasible.space.numeric_embeddings is None
-        assert run.plan.candidates == 3
+        assert run.plan.equal_dimensions == (0,)
 
 
 def test_a_table_of_few_rows_has_an_input_layer_only_if_asked_for() -> None:

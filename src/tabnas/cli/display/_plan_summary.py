@@ -62,6 +62,7 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "epochs": plan.training.epochs,
         "batch_size": plan.training.batch_size,
         "candidates": plan.candidates,
+        "equal_candidates": len(plan.equal_dimensions),
         "folds": plan.folds,
         "teacher": _describe_teacher(plan),
         "seconds": {name: round(value, 1) for name, value in plan.estimated_seconds.items()},
@@ -146,7 +147,10 @@ def print_planned(console: Console, plan: dict[str, Any]) -> None:
     )
     how = f"{plan['folds']}-fold cross-validation" if plan["folds"] else "on validation rows"
     table.add_row("teacher", _format_planned_teacher(plan["teacher"]))
-    table.add_row("candidates", f"{plan['candidates']}, {plan['epochs']} epochs each, {how}")
+    equal = plan["equal_candidates"]
+    added = f", {equal} with equally wide layers" if equal else ""
+    table.add_row("candidates", f"{plan['candidates']} from the search{added}")
+    table.add_row("", f"{plan['epochs']} epochs each, {how}")
     table.add_row("time", _format_estimate(plan["seconds"], plan["threads"]))
     console.print(table)
 

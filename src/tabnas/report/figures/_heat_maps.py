@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -78,6 +78,12 @@ class _Layer:
         return f"{candidate:,}" if candidate or self.quantity == "dimension" else "none"
 
     @property
+    def chosen_row(self) -> float:
+        """The row of what the model has; between two rows if it is no candidate."""
+        following = bisect_left(self.candidates, self.chosen)
+        return following if self.chosen in self.candidates else following - 0.5
+
+    @property
     def choice(self) -> str:
         """What the model has, in words."""
         if self.quantity == "width" and not self.chosen:
@@ -143,11 +149,11 @@ def _draw_layer(
         drawing.bars(boxes, f"heat{level}")
     every = max(1, round(MIN_LABEL_HEIGHT / row + 0.4))
     for j, candidate in enumerate(candidates):
-        base = bottom - (j + 0.5) * row + 3.5
-        if candidate == layer.chosen:
-            drawing.text(RIGHT + 5, base, f"◂ {layer.format(candidate)}", "small-strong")
         if j % every == 0:
+            base = bottom - (j + 0.5) * row + 3.5
             drawing.text(LEFT - 5, base, layer.format(candidate), "small", "end")
+    base = bottom - (layer.chosen_row + 0.5) * row + 3.5
+    drawing.text(RIGHT + 5, base, f"◂ {layer.format(layer.chosen)}", "small-strong")
     for share in (0.0, 0.5, 1.0):
         x = LEFT + share * (RIGHT - LEFT)
         drawing.text(x, bottom + 15, f"{share:.0%}".replace("%", " %"), "small", "middle")
@@ -202,8 +208,13 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
     if _differs_from_policy(result, snapshots[-1]):
         paragraphs.append(
             f"Not every {quantity} of the model is the most likely one: candidates also come from "
-            "the qualities that were seen, and the best of them, trained stand-alone, became the "
-            "model."
+            "the qualities that were seen, some have equally wide layers, and the best of them, "
+            "trained stand-alone, became the model."
+        )
+    if any(layer.chosen not in layer.candidates for layer in _list_layers(result)):
+        paragraphs.append(
+            "Widths of the model lie between those of the search: candidates were widened until "
+            "they used up the limit."
         )
     if len(plan.layers) > MAX_DRAWN:
         paragraphs.append(f"Only the first {MAX_DRAWN} layers are drawn.")
@@ -213,7 +224,8 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
 def _differs_from_policy(result: RunResult, last: Snapshot) -> bool:
     """Return whether a layer of the model is another than the policy's most likely one."""
     for layer, probabilities in zip(_list_layers(result), last.probabilities, strict=True):
-        candidates, chosen = layer.candidates, layer.chosen
-        if chosen in candidates and probabilities[candidates.index(chosen)] < max(probabilities):
+        candidates = layer.candidates
+        nearest = min(range(len(candidates)), key=lambda j: abs(candidates[j] - layer.chosen))
+        if probabilities[nearest] < max(probabilities):
             return True
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from math import ceil
 
@@ -37,8 +38,9 @@ SEARCH_SHARE = 0.6
 EVALUATIONS_PER_STEP, POLICY_EVERY = 8, 16
 POLICY_LEARNING_RATE = 0.1
 CANDIDATES = 3
-"""One more if numbers can be embedded or not, since one-shot losses cannot tell which is better
-(results/dimension_ranking.md)."""
+"""Networks of the search that are trained stand-alone."""
+EQUAL_DIMENSIONS = (0, 2, 4)
+"""Dimensions of numeric embeddings with which networks of equal layers are tried."""
 
 
 def make_default_plan(
@@ -51,12 +53,16 @@ def make_default_plan(
     epochs = default_epochs(rows, batch_size)
     schedule = Cosine(LEARNING_RATE)
     is_small = len(data.train_and_validation) <= MAX_CROSS_VALIDATED_ROWS
-    candidates = settings.candidates or default_candidates(feasible.space)
+    free_widths = settings.widths is None
+    equal_dimensions: tuple[int, ...] = ()
+    if free_widths and settings.candidates is None:
+        equal_dimensions = choose_equal_dimensions(feasible.space)
+    candidates = settings.candidates or default_candidates(feasible.space, equal_dimensions)
     teacher = plan_teacher(
         data,
         settings,
         feasible=feasible,
-        trainings=1 + candidates * max(1, data.folds),
+        trainings=1 + (candidates + len(equal_dimensions)) * max(1, data.folds),
         epochs=epochs,
     )
     return Plan(
@@ -85,6 +91,8 @@ def make_default_plan(
         candidates=candidates,
         folds=data.folds,
         precisions=settings.precisions,
+        free_widths=free_widths,
+        equal_dimensions=equal_dimensions,
         try_simpler=is_small and settings.candidates is None,
         refit=settings.refit,
         engine=settings.engine,
@@ -100,10 +108,25 @@ def make_default_plan(
     )
 
 
-def default_candidates(space: SearchSpace, minimum: int = CANDIDATES) -> int:
-    """Return the number of candidates in a space with or without numeric embeddings."""
+def choose_equal_dimensions(space: SearchSpace) -> tuple[int, ...]:
+    """Return the dimensions of numeric embeddings of the candidates with equal layers."""
     embeddings = space.numeric_embeddings
-    return minimum + (embeddings is not None and len(embeddings.dimensions) > 1)
+    dimensions = (0,) if embeddings is None else embeddings.dimensions
+    return tuple(d for d in dimensions if d in EQUAL_DIMENSIONS) or dimensions[:1]
+
+
+def default_candidates(
+    space: SearchSpace, equal_dimensions: Sequence[int], candidates: int = CANDIDATES
+) -> int:
+    """Return the number of candidates from the search.
+
+    One fewer if networks of equal layers are tried, too. Else one more if numbers can be embedded
+    or not, since one-shot losses cannot tell which is better (results/dimension_ranking.md).
+    """
+    if equal_dimensions:
+        return candidates - 1
+    embeddings = space.numeric_embeddings
+    return candidates + (embeddings is not None and len(embeddings.dimensions) > 1)
 
 
 def default_batch_size(rows: int) -> int:

@@ -72,8 +72,10 @@ class Plan(TrainingPlan):
 
     feasible: FeasibleSet
     search: SearchSettings
-    candidates: int
+    candidates: int  # from the search
     precisions: tuple[Precision, ...]  # to choose from; the first is that of the feasible set
+    free_widths: bool  # whether candidates may have other widths than those of the space
+    equal_dimensions: tuple[int, ...]  # of candidates with equal layers, one for each
     try_simpler: bool  # whether simpler networks than those of the search become candidates
     refit: bool  # whether the final model is trained once more, on all rows
     measure_step_seconds: Callable[[], float]  # measures when first called
@@ -112,7 +114,8 @@ class Plan(TrainingPlan):
         Rows without a target are counted in the training of every candidate, though only one
         candidate and the final model may learn from them: an upper bound.
         """
-        candidates = self.candidates + SIMPLER_CANDIDATES * self.try_simpler
+        candidates = self.candidates + len(self.equal_dimensions)
+        candidates += SIMPLER_CANDIDATES * self.try_simpler
         candidates += len(self.precisions) - 1
         longest = candidates * max(1, self.folds) + bool(self.folds) + self.refit
         shorter = TEACHER_TRAININGS * bool(self.teacher.teachers) * max(1, self.folds)
@@ -148,6 +151,15 @@ class Plan(TrainingPlan):
         """Every cost of an architecture that is known before it is trained."""
         return COSTS | dict(self.latency.costs if self.latency else {})
 
+    def allows(self, architecture: Architecture) -> bool:
+        """Return whether an architecture may become a candidate: it meets all limits."""
+        feasible = self.feasible
+        if not self.free_widths:
+            return architecture in feasible
+        return feasible.space.covers(architecture) and feasible.budget.admits(
+            feasible.space, architecture
+        )
+
     def list_precisions(self, architecture: Architecture) -> tuple[Precision, ...]:
         """Return the precisions in which an architecture meets the limits."""
         space, budget = self.feasible.space, self.feasible.budget
@@ -174,5 +186,6 @@ class Plan(TrainingPlan):
 
     @property
     def max_candidates(self) -> int:
-        """The largest number of candidates, which a long time limit leads to."""
-        return max(self.candidates, min(MAX_CANDIDATES, self.selection_rows // ROWS_PER_CANDIDATE))
+        """The largest number of candidates from the search, which a long time limit leads to."""
+        total = min(MAX_CANDIDATES, self.selection_rows // ROWS_PER_CANDIDATE)
+        return max(self.candidates, total - len(self.equal_dimensions))

@@ -62,13 +62,13 @@ def fit_time(plan: Plan, seconds: float, *, keep_candidates: bool = False) -> Pl
     factor = _epoch_factor(plan, seconds)
     epoch_factor = min(factor, MAX_EPOCH_FACTOR, MAX_EPOCHS / plan.training.epochs)
     more = max(1.0, factor / epoch_factor)
+    equal = len(plan.equal_dimensions)
+    candidates = round((plan.candidates + equal) * more) - equal
     return replace(
         plan,
         search=replace(plan.search, epochs=_scale_epochs(plan.search.epochs, epoch_factor)),
         training=replace(plan.training, epochs=_scale_epochs(plan.training.epochs, epoch_factor)),
-        candidates=plan.candidates
-        if keep_candidates
-        else min(round(plan.candidates * more), plan.max_candidates),
+        candidates=plan.candidates if keep_candidates else min(candidates, plan.max_candidates),
     )
 
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from tabnas.decoding import Count, decode
 from tabnas.errors import InfeasibleError, TabNASError
-from tabnas.feasible import FeasibleSet
 from tabnas.results import LimitEffect, Snapshot
 from tabnas.runs._context import RunContext
 from tabnas.runs._progress import ProgressCallback
 from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malformed
+from tabnas.runs.plan._plan import Plan
 from tabnas.runs.search._callback import make_search_callback
 from tabnas.runs.search._latency_filter import filter_by_latency
 from tabnas.runs.search._limit_effects import estimate_limit_effects
@@ -61,16 +61,16 @@ class SearchResult:
         )
 
 
-def load_search_result(value: Any, feasible: FeasibleSet) -> SearchResult:
-    """Decode the search result of a checkpoint; refuse candidates outside the feasible set."""
+def load_search_result(value: Any, plan: Plan) -> SearchResult:
+    """Decode the search result of a checkpoint; refuse candidates that exceed a limit."""
     result = decode(SearchResult, value, source="the search")
     if not result.architectures or len(set(result.architectures)) < len(result.architectures):
         raise TabNASError("the search must have candidates, each of them once")
     for architecture in result.architectures:
-        if architecture not in feasible:
+        if not plan.allows(architecture):
             raise TabNASError(f"the candidate {architecture} is not within the limits")
     for effect in result.effects:
-        feasible.space.choices(effect.architecture)  # raises if it is not in the space
+        plan.feasible.space.choices(effect.architecture)  # raises if it is not in the space
     return result
 
 
@@ -80,7 +80,7 @@ def find_candidates(
     """Search and propose candidates, or return those in the checkpoint."""
     if "search" in checkpoint:
         with reject_malformed():
-            return load_search_result(checkpoint.result("search"), run.plan.feasible)
+            return load_search_result(checkpoint.result("search"), run.plan)
     search, recorder = run_search(run, on_progress, checkpoint)
     with save_when_infeasible(checkpoint):
         result = propose_candidates(search, run, recorder, on_progress)

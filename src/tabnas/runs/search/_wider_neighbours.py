@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tabnas.results import WiderNeighbour
-from tabnas.space import Architecture, Budget, SearchSpace
+from tabnas.space import ABSENT, Architecture, Budget, SearchSpace
 
 
 def list_wider_neighbours(
@@ -11,18 +11,22 @@ def list_wider_neighbours(
 ) -> tuple[WiderNeighbour, ...]:
     """Return the architectures that are one step wider in one layer, from input to output.
 
+    A step leads to the next candidate of the layer.
+
     >>> space = SearchSpace([(8, 16), (0, 8)], inputs=4, outputs=1)
-    >>> neighbours = list_wider_neighbours(space, Architecture((8,)), Budget(flops=200))
+    >>> neighbours = list_wider_neighbours(space, Architecture((9,)), Budget(flops=200))
     >>> [neighbour.architecture for neighbour in neighbours]
-    [Architecture('16'), Architecture('8-8')]
+    [Architecture('16'), Architecture('9-8')]
     """
-    choices = space.choices(architecture)
+    inputs = (architecture.dimension,) * space.first_hidden
+    present = (*inputs, *architecture.widths, ABSENT)  # one more layer
     neighbours = []
-    for layer in range(space.first_hidden + min(architecture.depth + 1, space.depth)):
-        if choices[layer] + 1 == len(space.layers[layer]):
+    for layer, (size, candidates) in enumerate(zip(present, space.layers, strict=False)):
+        larger = next((candidate for candidate in candidates if candidate > size), None)
+        if larger is None:
             continue
-        up = (*choices[:layer], choices[layer] + 1, *choices[layer + 1 :])
-        wider = space.architecture(up)
+        sizes = (*present[:layer], larger, *present[layer + 1 : -1])
+        wider = Architecture(sizes[space.first_hidden :], sizes[0] if inputs else 0)
         broken = [m.cost.name for m in budget.limits if m.cost(space, wider) > m.upper]
         neighbours.append(WiderNeighbour(wider, tuple(broken)))
     return tuple(neighbours)
