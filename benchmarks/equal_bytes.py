@@ -5,7 +5,8 @@
 
 Every method gets the same splits of the same tables. What each does, and how it is tuned, is in
 `benchmarks/peers`; `pip install "tabnas[peers]"` installs them. Several processes can measure
-methods and tables at the same time, and an interrupted one goes on where it was.
+methods and tables at the same time, with OMP_NUM_THREADS=1 each, and an interrupted one goes on
+where it was. `--times` measures how long each method takes on all cores, with nothing else at work.
 The page and the picture show what has been measured so far.
 """
 
@@ -24,6 +25,8 @@ from tabnas.paper import collect_provenance
 
 LIMITS = (4_000, 12_000, 20_000, 40_000, 80_000, 320_000)
 PART_LIMIT = 20_000
+COMMAND = "python benchmarks/equal_bytes.py --data ... --out results"
+TIMES = "time"
 PART = "part: "
 ALL = METHODS | {PART + name: method for name, method in PARTS.items()}
 
@@ -48,9 +51,23 @@ def measure(method: str, table: str, seed: int, options) -> None:
     add(path, done=[[table, seed, limit] for limit in left])  # the method cannot keep these
 
 
+def measure_time(method: str, table: str, options) -> None:
+    """Add the seconds that a method takes for a table, from the split to the model."""
+    path = file_of(options.out, TIMES)
+    done = json.loads(path.read_text())["done"] if path.exists() else []
+    if [table, method] in done:
+        return
+    load_split.cache_clear()  # with all that methods keep with a split
+    split = load_split(options.data, table, TABLES[table][0], 0)
+    fitted = next(ALL[method](split, (PART_LIMIT,), 0), None)
+    rows = [] if fitted is None else [{"table": table, "method": method, "seconds": fitted.seconds}]
+    print(rows, flush=True)
+    add(path, done=[[table, method]], rows=rows)
+
+
 def add(path: Path, **lists: list) -> None:
     """Add to lists of a file, to which other processes may add at the same time."""
-    origin = collect_provenance("python benchmarks/equal_bytes.py --data ... --out results")
+    origin = collect_provenance(COMMAND)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.with_suffix(".lock").open("w") as lock:
         flock(lock, LOCK_EX)
@@ -71,7 +88,13 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", choices=QUICK_FIRST, default=list(QUICK_FIRST))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--limits", nargs="*", type=int, default=[*LIMITS, 0], help="0: no limit")
+    parser.add_argument("--times", action="store_true", help="Measure seconds, not losses")
     options = parser.parse_args()
+    if options.times:
+        for table in options.tables:
+            for method in options.methods:
+                measure_time(method, table, options)
+        options.seeds = 0
     for seed in range(options.seeds):
         for table in options.tables:
             for method in options.methods:

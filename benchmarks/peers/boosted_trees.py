@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from peers._split import Fitted, Split
+from tabnas.threads import get_threads
 
 LEAVES = (2, 4, 8, 16, 31, 63)
 RATES = (0.05, 0.15, 0.4)
@@ -84,7 +85,8 @@ def _train(split: Split, seed: int) -> tuple[list[Trained], float]:
     parameters = {
         "objective": "multiclass" if split.classes > 2 else "binary" if split.classes else "l2",
         "num_class": split.classes if split.classes > 2 else 1,
-        "metric": metric, "seed": seed, "deterministic": True, "num_threads": 1, "verbose": -1,
+        "metric": metric, "seed": seed, "deterministic": True, "verbose": -1,
+        "num_threads": get_threads(),
     }  # fmt: skip
     data, check = (
         lightgbm.Dataset(

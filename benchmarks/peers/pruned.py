@@ -17,6 +17,7 @@ import numpy as np
 
 from peers._inputs import encode_one_hot
 from peers._split import Fitted, Split
+from tabnas.threads import get_threads
 
 WIDTHS = (256, 256)
 EPOCHS, PATIENCE, RETRAIN_EPOCHS = 60, 10, 30
@@ -30,7 +31,7 @@ def fit(split: Split, limits: Sequence[int | None], seed: int) -> Iterator[Fitte
     import torch
     from torch import nn
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(get_threads())
     torch.manual_seed(seed)
     data = split.data
     inputs = encode_one_hot(split, MAX_BYTES)

@@ -21,6 +21,7 @@ import pandas as pd
 
 from peers._inputs import Rows, pool_categories
 from peers._split import Fitted, Split
+from tabnas.threads import get_threads
 
 FLOAT_BYTES = 4
 LAYERS = 3
@@ -41,7 +42,9 @@ def fit_realmlp(split: Split, limits: Sequence[int | None], seed: int) -> Iterat
 
     def make(width: int | None, **options: Any) -> Any:
         sizes = {} if width is None else {"hidden_sizes": [width] * LAYERS}
-        return kind(device="cpu", n_threads=1, random_state=seed, **common, **sizes, **options)
+        return kind(
+            device="cpu", n_threads=get_threads(), random_state=seed, **common, **sizes, **options
+        )
 
     def count(model: Any) -> int:
         return sum(each.numel() for each in model.alg_interface_.model.parameters())
@@ -60,8 +63,8 @@ def fit_tabm(split: Split, limits: Sequence[int | None], seed: int) -> Iterator[
     def make(width: int | None, **options: Any) -> Any:
         block = TABM_FREE_WIDTH if width is None else width
         return kind(
-            device="cpu", n_threads=1, random_state=seed, n_blocks=LAYERS, d_block=block,
-            compile_model=False, allow_amp=False, **common, **options,
+            device="cpu", n_threads=get_threads(), random_state=seed, n_blocks=LAYERS,
+            d_block=block, compile_model=False, allow_amp=False, **common, **options,
         )  # fmt: skip
 
     def count(model: Any) -> int:
