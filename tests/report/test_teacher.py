@@ -169,7 +169,7 @@ def test_candidates_say_what_they_learned_from() -> None:
     report = make_report(make_taught_result())
     assert "<title>16-8, 70 % teacher</title>" in report
     assert "<title>16-8, labels alone</title>" in report
-    assert "The search proposed 3 networks" in page.text
+    assert "3 networks were trained stand-alone" in page.text
     assert "4 candidates in all" in page.text
     plain = make_report(make_result())
     assert "<title>16-8</title>" in plain

@@ -84,9 +84,11 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         Fraction of the rows on which the search evaluates architectures. Up to 3,000 rows,
         candidates are chosen by cross-validation on all rows.
     candidates : int or None, default=None
-        How many of the most promising architectures are trained from scratch to choose from. None
-        means three, or four if numeric columns can be embedded or not, and up to three simpler ones
-        if there are few rows.
+        How many of the most promising architectures of the search are trained from scratch to
+        choose from, widened until they use up the limits. None means two, networks of equally wide
+        layers that use up the limits (one, or up to three with numeric embeddings), and up to three
+        simpler ones if there are few rows. If bytes are limited, one that fits as float32 may be
+        added. With `widths`, None means three, or four with numeric embeddings, not widened.
     time : float or None, default=None
         Approximate number of seconds that `fit` may take. Results then depend on the machine. None
         means no limit.

@@ -37,8 +37,8 @@ from tabnas.stores import Store
 from tabnas.teachers import EstimatorTeacher
 
 CANDIDATES = 2
-"""Candidates of each limit from the search; the best of the limit before is one, too
-(results/tradeoff_cost.md)."""
+"""Candidates of each limit from the search, one fewer if networks of equal layers are tried; the
+best of the limit before is a candidate, too (results/tradeoff_cost.md)."""
 MAX_LIMITS = 50
 
 

@@ -103,7 +103,7 @@ def _describe(result: RunResult, n_front: int) -> list[str]:
     better = "higher" if greater_is_better(result.metric) else "lower"
     if not result.candidates:
         return ["There is no record of candidates."]
-    networks = format_count(len({c.architecture for c in result.candidates}), "network")
+    n_networks = len({c.architecture for c in result.candidates})
     taught = (
         ""
         if result.teacher is None
@@ -111,8 +111,9 @@ def _describe(result: RunResult, n_front: int) -> list[str]:
         f"{format_count(len(result.candidates), 'candidate')} in all."
     )
     return [
-        f"The search proposed {networks}; each was trained stand-alone and scored by "
-        f"{result.chosen_by}.{taught} The {better}, the better. Number 1 became the model.",
+        f"{format_count(n_networks, 'network')} {'was' if n_networks == 1 else 'were'} trained "
+        f"stand-alone and scored by {result.chosen_by}.{taught} The {better}, the better. "
+        "Number 1 became the model.",
         f"The line is the Pareto front: {format_count(n_front, 'network')} that nothing cheaper "
         "beats. The dashed line is the limit; all candidates lie to its left.",
     ]

@@ -38,7 +38,7 @@ SEARCH_SHARE = 0.6
 EVALUATIONS_PER_STEP, POLICY_EVERY = 8, 16
 POLICY_LEARNING_RATE = 0.1
 CANDIDATES = 3
-"""Networks of the search that are trained stand-alone."""
+"""Networks of the search that are trained stand-alone, before `default_candidates` adjusts it."""
 EQUAL_DIMENSIONS = (0, 2, 4)
 """Dimensions of numeric embeddings with which networks of equal layers are tried."""
 

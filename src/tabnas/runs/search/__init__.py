@@ -1,1 +1,1 @@
-"""The search of a run (Algorithm 1), and the candidates that it proposes."""
+"""The search of a run (Algorithm 1), and the selection of candidates."""

@@ -24,9 +24,10 @@ def select_candidates(
     """Return the candidates of a search within `feasible`, the searched set or a tighter one.
 
     The first are the best of the search, widened until they use up the limits, unless the user has
-    set the widths. If the user has not set the number of candidates, some are added that need no
-    search: networks of equally wide layers, with and without numeric embeddings, and simpler ones
-    on small tables. If there are several precisions to choose from, each has a candidate.
+    set the widths. If the user has not set the number of candidates, some are added: networks of
+    equally wide layers, with and without numeric embeddings, unless the user has set the widths,
+    and simpler ones on small tables. If there are several precisions to choose from, each has a
+    candidate.
     """
     best = [_widen(one, plan, feasible) for one in select(search, plan.candidates, within=feasible)]
     candidates = [*best, *list_equal_networks(plan, feasible)]
