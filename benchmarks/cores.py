@@ -80,11 +80,12 @@ def list_jobs(options: Any, name: str) -> dict[str, Any]:
         with limit_threads(1):
             data = load_labelled(options, name, target)
             run = plan_run(data, RunSettings(limits={"parameters": limit}))
-            run.execute()
+            finished = run.execute()
     finally:
         Job.run = run_job  # type: ignore[method-assign]
     rest = perf_counter() - began - sum(map(sum, jobs.values()))
-    return {"jobs": jobs, "rest": rest, "candidates": run.plan.candidates}
+    networks = {candidate.architecture for candidate in finished.candidates}
+    return {"jobs": jobs, "rest": rest, "candidates": len(networks)}
 
 
 def simulate(recorded: dict[str, Any], cores: int) -> float:

@@ -71,7 +71,7 @@ def measured(files: list[Path], work: Path, name: str, memory: str) -> dict[str,
     result = load_result(run)
     seconds = result.timings
     plan = result.plan
-    trained = store.rows["train"] * plan.epochs * plan.candidates
+    trained = store.rows["train"] * plan.epochs * len(result.candidates)
     searched = store.rows["train"] * plan.search_epochs
     return {
         "files": len(files),

@@ -22,7 +22,8 @@ from tabnas import PAPER_WIDTHS
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, RunSettings, make_candidate_training, plan_run
 from tabnas.runs.candidates._candidate import Trial
-from tabnas.search import Search, select
+from tabnas.runs.search._selection import select_candidates
+from tabnas.search import Search
 
 TABLES = {  # target; limits: of the default space, for 5 % and for 50 % of the paper's widths
     "adult": ("income", 5_000, 6_142, 39_648),
@@ -47,7 +48,7 @@ def measured(run, seed: int) -> dict[str, float]:
         replace(plan.search, seed=seed),
     )
     search.run()
-    chosen = select(search, plan.candidates)
+    chosen = select_candidates(search, plan, plan.feasible)
     searched = perf_counter()
     plan = replace(plan, training=replace(plan.training, seed=seed))
     first = make_candidate_training(Trial(chosen[0]), prepared, plan, run.metric).run()

@@ -78,6 +78,14 @@ def test_networks_of_equal_layers_keep_the_share_of_a_short_time(
     assert all(scaled.admits(plan.feasible.space, one) for one in equal)
 
 
+def test_limits_that_do_not_bind_widen_nothing() -> None:
+    run = make_run(500, limits={"parameters": 10**9})
+    found = find_candidates(run, lambda progress: None, RunCheckpoint())
+    space = run.plan.feasible.space
+    assert all(one in space for one in found.architectures)
+    assert Architecture((1_024, 1_024)) not in found.architectures
+
+
 def test_the_widths_of_the_user_stay() -> None:
     widths = (8, 12, 24)
     run = make_run(widths=widths)

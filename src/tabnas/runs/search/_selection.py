@@ -50,18 +50,20 @@ def _widen(architecture: Architecture, plan: Plan, feasible: FeasibleSet) -> Arc
 
 
 def list_equal_networks(plan: Plan, feasible: FeasibleSet) -> Iterable[Architecture]:
-    """Return the widest networks of equally wide layers, with each of some dimensions.
+    """Return networks of equally wide layers that use up the limits, one for some dimensions each.
 
     One-shot losses cannot tell which dimension is best, and networks of equal layers are about as
-    good as those of the search (results/equal_bytes.md).
+    good as those of the search (results/equal_bytes.md). If limits allow the widest network of the
+    space, it is not tried: nothing says that it should be that wide.
     """
     space = feasible.space
     budget = scale_limits(feasible.budget, space, plan.limit_share)
     if space.depth < EQUAL_LAYERS:
         return
+    max_width = min(layer[-1] for layer in space.widths[:EQUAL_LAYERS])
     for dimension in plan.equal_dimensions:
         equal = find_widest_equal(space, budget, layers=EQUAL_LAYERS, dimension=dimension)
-        if equal is not None:
+        if equal is not None and equal.widths[0] < max_width:
             yield equal
 
 
