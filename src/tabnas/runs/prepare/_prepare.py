@@ -102,18 +102,9 @@ def prepare_table(
     user's own `validation` and `test` rows replace the shares of the table; they are refused if
     nearly all of them are rows of the table.
     """
-    data = data.drop_zero_weights().set_decimal_mark(settings.decimal)
-    if data.unlabelled is not None and settings.teacher == "none":
-        raise TabNASError(
-            "rows of another table without a target must have a teacher which answers them, but "
-            "the teacher is none; choose one, or leave these rows out"
-        )
+    data = _check_table(data, settings)
     validation = None if validation is None else _check_same_target("validation", validation, data)
     test = None if test is None else _check_same_target("test", test, data)
-    if len(data) < MIN_ROWS:
-        raise TabNASError(
-            f"the table must have at least {MIN_ROWS} rows with a target, but it has {len(data)}"
-        )
     has_test = test is not None or settings.shares.test > 0
     if has_test and isinstance(data.target, ClassTarget):
         check_class_counts(data.target, data.y)
@@ -121,40 +112,20 @@ def prepare_table(
         data, settings, has_validation=validation is not None, has_test=test is not None
     )
     fitted = _fit(data, settings, split)
-    encoder, notes = fitted.encoder, [*data.notes, *fitted.encoder.notes]
-    development = fitted.encode(data, np.concatenate([split.train, split.validation]))
-    if settings.scaling == "none":
-        _check_unscaled_values(encoder, development)
-    test_rows = fitted.encode(data, split.test) if len(split.test) else None
-    provided: dict[str, EncodedRows | None] = {"validation": None, "test": None}
-    for name, table in (("validation", validation), ("test", test)):
-        if table is not None:
-            provided[name] = rows = fitted.encode(table)
-            notes += note_unseen_categories(encoder, rows.encoded, name)
-    notes += check_overlap([development, *filter(None, [test_rows])], provided)
-    if provided["validation"] is not None:
-        development = concatenate(development, provided["validation"])
+    encoder = fitted.encoder
+    development, test_rows, notes = _encode_parts(fitted, data, split, settings, validation, test)
     with suggest_categorical():
         unlabelled = encode_unlabelled(data, encoder, settings, len(split.train))
-    notes += unlabelled.notes
     if unlabelled.encoded is not None:
         notes += note_unseen_categories(encoder, unlabelled.encoded, "unlabelled")
-    groups = None
-    if settings.split == "group" and settings.split_column is not None:
-        rows_of_table = np.concatenate([split.train, split.validation])
-        column = data.features.column(settings.split_column, rows_of_table)
-        groups = to_group_ids(settings.split_column, column)
-    times = None
-    if settings.split == "time" and settings.split_column is not None:
-        column = data.features.column(settings.split_column, split.train)
-        times = to_times(settings.split_column, column)
+    groups, times = _read_split_column(data, split, settings)
     prepared = PreparedData(
         encoder=encoder,
         target=fitted.target,
         category_dimensions=fitted.category_dimensions,
         train_and_validation=development,
         train_rows=len(split.train),
-        test=test_rows if provided["test"] is None else provided["test"],
+        test=test_rows,
         folds=_count_folds(settings, development, groups, has_validation=validation is not None),
         groups=groups,
         times=times,
@@ -169,7 +140,13 @@ def prepare_table(
         )
         if settings.embeds_numbers
         else None,
-        notes=(*notes, *_note_rare_classes(data, split.train, settings)),
+        notes=(
+            *data.notes,
+            *encoder.notes,
+            *notes,
+            *unlabelled.notes,
+            *_note_rare_classes(data, split.train, settings),
+        ),
         row_numbers=None
         if validation is not None or test is not None
         else data.row_numbers[np.concatenate([split.train, split.validation, split.test])],
@@ -195,6 +172,37 @@ def prepare_table(
     tested = _select_rows(test, data, split.test)
     trees = make_tree_data(prepared, train, held_out, tested, seed=settings.seed)
     return replace(prepared, trees=trees)
+
+
+def _check_table(data: LabelledTable, settings: RunSettings) -> LabelledTable:
+    """Return the rows that have weight; raise an error if they are too few for a run."""
+    data = data.drop_zero_weights().set_decimal_mark(settings.decimal)
+    if data.unlabelled is not None and settings.teacher == "none":
+        raise TabNASError(
+            "rows of another table without a target must have a teacher which answers them, but "
+            "the teacher is none; choose one, or leave these rows out"
+        )
+    if len(data) < MIN_ROWS:
+        raise TabNASError(
+            f"the table must have at least {MIN_ROWS} rows with a target, but it has {len(data)}"
+        )
+    return data
+
+
+def _read_split_column(
+    data: LabelledTable, split: Split, settings: RunSettings
+) -> tuple[IntArray | None, FloatArray | None]:
+    """Return the groups of training and validation rows, and the times of training rows.
+
+    Each is None unless rows are split by it.
+    """
+    name = settings.split_column
+    if settings.split == "group" and name is not None:
+        rows = np.concatenate([split.train, split.validation])
+        return to_group_ids(name, data.features.column(name, rows)), None
+    if settings.split == "time" and name is not None:
+        return None, to_times(name, data.features.column(name, split.train))
+    return None, None
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +252,34 @@ def _fit(data: LabelledTable, settings: RunSettings, split: Split) -> _Fitted:
         target = NumberTarget.fit(target.name, y, target.written)
     class_weight = compute_class_weights(data, split.train, settings)
     return _Fitted(rows, encoder, target, dimensions, class_weight)
+
+
+def _encode_parts(
+    fitted: _Fitted,
+    data: LabelledTable,
+    split: Split,
+    settings: RunSettings,
+    validation: LabelledTable | None,
+    test: LabelledTable | None,
+) -> tuple[EncodedRows, EncodedRows | None, list[str]]:
+    """Return training and validation rows, test rows if there are any, and notes for the user.
+
+    Rows that the user has provided are compared with those of the table.
+    """
+    development = fitted.encode(data, np.concatenate([split.train, split.validation]))
+    if settings.scaling == "none":
+        _check_unscaled_values(fitted.encoder, development)
+    test_rows = fitted.encode(data, split.test) if len(split.test) else None
+    notes: list[str] = []
+    provided: dict[str, EncodedRows | None] = {"validation": None, "test": None}
+    for name, table in (("validation", validation), ("test", test)):
+        if table is not None:
+            provided[name] = rows = fitted.encode(table)
+            notes += note_unseen_categories(fitted.encoder, rows.encoded, name)
+    notes += check_overlap([development, *filter(None, [test_rows])], provided)
+    if provided["validation"] is not None:
+        development = concatenate(development, provided["validation"])
+    return development, test_rows if provided["test"] is None else provided["test"], notes
 
 
 def _select_rows(
