@@ -75,7 +75,8 @@ def test_with_folds_the_final_network_learns_from_all_development_rows() -> None
 
 @pytest.fixture
 def no_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 10)
+    for module in ("_prepare", "_fitted_encoder"):
+        monkeypatch.setattr(f"tabnas.runs.prepare.{module}.MAX_CROSS_VALIDATED_ROWS", 10)
 
 
 @pytest.mark.usefixtures("no_folds")

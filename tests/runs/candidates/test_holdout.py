@@ -17,7 +17,8 @@ from tests.runs.candidates.test_cross_validation import SETTINGS, make_weighted_
 
 
 def test_a_large_table_stops_by_its_validation_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 100)
+    for module in ("_prepare", "_fitted_encoder"):
+        monkeypatch.setattr(f"tabnas.runs.prepare.{module}.MAX_CROSS_VALIDATED_ROWS", 100)
     prepared = prepare_data(make_weighted_rows(200), SETTINGS)
     plan = make_plan(prepared, SETTINGS)
     assert plan.folds == 0

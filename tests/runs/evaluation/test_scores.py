@@ -81,7 +81,8 @@ def test_with_folds_references_learn_from_all_development_rows(class_weight: str
 def test_without_folds_references_learn_from_training_rows_and_stop_by_validation_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tabnas.runs.prepare._prepare.MAX_CROSS_VALIDATED_ROWS", 10)
+    for module in ("_prepare", "_fitted_encoder"):
+        monkeypatch.setattr(f"tabnas.runs.prepare.{module}.MAX_CROSS_VALIDATED_ROWS", 10)
     run = make_run()
     assert run.plan.folds == 0
     prepared, test = run.data, run.data.test

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
 from tabnas.data import (
     ClassTarget,
@@ -18,36 +15,37 @@ from tabnas.data import (
     Split,
     Table,
     TableEncoder,
-    Target,
     UnseenCategories,
     check_class_counts,
     to_group_ids,
     to_times,
 )
-from tabnas.data.lowlevel import RowError
 from tabnas.errors import TabNASError
-from tabnas.model import make_network_spec
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
-from tabnas.runs.prepare._embedding_rule import fit_embeddings
-from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
+from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate
+from tabnas.runs.prepare._fitted_encoder import (
+    FittedEncoder,
+    check_unscaled_values,
+    fit_encoder,
+    suggest_categorical,
+)
 from tabnas.runs.prepare._given_answers import read_given_answers
 from tabnas.runs.prepare._knot_rule import KnotRule
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
-from tabnas.runs.prepare._row_split import compute_class_weights, note_rare_classes, split_rows
+from tabnas.runs.prepare._row_split import note_rare_classes, split_rows
 from tabnas.runs.prepare._stored_data import prepare_store
 from tabnas.runs.prepare._table_subset import TableSubset, make_tree_data, note_leaks
 from tabnas.runs.prepare._unlabelled_rows import encode_unlabelled
 from tabnas.settings import RunSettings
-from tabnas.space import LATENCY_ROWS, Budget
+from tabnas.space import LATENCY_ROWS
 from tabnas.stores import Store
 from tabnas.types import FloatArray, IntArray
 
 MIN_ROWS = 10
 """Fewer rows are not enough for training, validation and test."""
 FOLDS = 5
-MAX_UNSCALED_VALUE = 1e15
 SAMPLE_ROWS = max(LATENCY_ROWS.values())
 
 
@@ -111,7 +109,7 @@ def prepare_table(
     split = split_rows(
         data, settings, has_validation=validation is not None, has_test=test is not None
     )
-    fitted = _fit(data, settings, split)
+    fitted = fit_encoder(data, settings, split)
     encoder = fitted.encoder
     development, test_rows, notes = _encode_parts(fitted, data, split, settings, validation, test)
     with suggest_categorical():
@@ -205,57 +203,8 @@ def _read_split_column(
     return None, None
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
-    """The encoder and the target as fitted to some rows of a table."""
-
-    rows: IntArray
-    encoder: TableEncoder
-    target: Target
-    category_dimensions: tuple[int, ...]
-    class_weight: FloatArray | None
-
-    def encode(self, data: LabelledTable, rows: IntArray | None = None) -> EncodedRows:
-        """Return encoded rows of a table: these, or all."""
-        with suggest_categorical():
-            encoded = self.encoder.encode(data.features, rows=rows)
-        taken = data if rows is None else data.take(rows)
-        return make_encoded_rows(
-            make_network_spec(self.encoder, self.target, self.category_dimensions),
-            self.target,
-            encoded,
-            taken.y,
-            weight=taken.weight,
-            class_weight=self.class_weight,
-        )
-
-
-def _fit(data: LabelledTable, settings: RunSettings, split: Split) -> _Fitted:
-    """Fit the encoder and the target to the training rows; to validation rows, too, if few.
-
-    The final network of a small table is trained on all of these; a large one has enough without.
-    """
-    rows = np.concatenate([split.train, split.validation])
-    if len(rows) > MAX_CROSS_VALIDATED_ROWS:
-        rows = split.train
-    encoder = TableEncoder.fit(
-        data.features,
-        kinds=settings.kinds,
-        scaling=settings.scaling,
-        drop=_dropped_columns(settings),
-        rows=rows,
-    )
-    encoder, dimensions = fit_embeddings(encoder, Budget())
-    target = data.target
-    if isinstance(target, NumberTarget):
-        y = pa.chunked_array([data.y[rows]])
-        target = NumberTarget.fit(target.name, y, target.written)
-    class_weight = compute_class_weights(data, split.train, settings)
-    return _Fitted(rows, encoder, target, dimensions, class_weight)
-
-
 def _encode_parts(
-    fitted: _Fitted,
+    fitted: FittedEncoder,
     data: LabelledTable,
     split: Split,
     settings: RunSettings,
@@ -268,7 +217,7 @@ def _encode_parts(
     """
     development = fitted.encode(data, np.concatenate([split.train, split.validation]))
     if settings.scaling == "none":
-        _check_unscaled_values(fitted.encoder, development)
+        check_unscaled_values(fitted.encoder, development)
     test_rows = fitted.encode(data, split.test) if len(split.test) else None
     notes: list[str] = []
     provided: dict[str, EncodedRows | None] = {"validation": None, "test": None}
@@ -289,18 +238,6 @@ def _select_rows(
     if provided is None:
         return TableSubset(data.features, rows)
     return TableSubset(provided.features, np.arange(len(provided)))
-
-
-@contextmanager
-def suggest_categorical() -> Iterator[None]:
-    """Add to an error about a value that its column could be declared categorical."""
-    try:
-        yield
-    except RowError as error:
-        if "must hold" not in error.before:
-            raise
-        after = f"{error.after}, or declare the column categorical"
-        raise RowError(error.before, error.row, after) from None
 
 
 def note_unseen_categories(encoder: TableEncoder, encoded: EncodedTable, part: str) -> list[str]:
@@ -356,23 +293,6 @@ def _check_same_target(name: str, provided: LabelledTable, data: LabelledTable) 
             "but it has another; make it with LabelledTable.from_table(table, data.target)"
         )
     return provided
-
-
-def _check_unscaled_values(encoder: TableEncoder, part: EncodedRows) -> None:
-    """Raise an error if products of unscaled values would leave the range of float32."""
-    largest = np.abs(part.encoded.numeric).max(axis=0, initial=0.0)
-    for feature, value in zip(encoder.features, largest.tolist(), strict=True):
-        if value > MAX_UNSCALED_VALUE:
-            raise TabNASError(
-                f"the unscaled column {feature!r} must stay below {MAX_UNSCALED_VALUE:g}, but it "
-                f"holds {value:g}; use the scaling robust, or give it in another unit"
-            )
-
-
-def _dropped_columns(settings: RunSettings) -> tuple[str, ...]:
-    """Return the columns that are not features: dropped ones, of the split and of the teacher."""
-    others = [*filter(None, [settings.split_column]), *settings.teacher_columns]
-    return tuple(dict.fromkeys([*settings.drop, *others]))
 
 
 def _sample(features: Table, encoder: TableEncoder, rows: IntArray) -> Table:
