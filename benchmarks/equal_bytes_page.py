@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.lines import Line2D
 
 from tabnas.paper._figures import make_panels, save_figure
 
@@ -27,6 +28,7 @@ PARTS = {
     "int8": "tabnas_float32",
 }
 PART_LIMIT, FREE_LIMIT = 20_000, 80_000
+COLUMNS = 3  # of panels
 
 Losses = dict[tuple[str, int | None, int], float]
 """The loss of a method by table, limit and seed."""
@@ -239,17 +241,22 @@ def _draw(methods: dict[str, Losses], tables: list[str], limits: list[int], path
             if mean is not None:
                 shown.append(mean[0])
                 axis.axhline(mean[0], color=colours[method], linestyle=":", linewidth=1)
-        low, high = min(shown), float(np.quantile(shown, 0.9))
-        axis.set_ylim(low - 0.06 * (high - low), high + 0.1 * (high - low))
+        ours = [mean[0] for n in limits if (mean := _mean(methods["tabnas"], table, n))]
+        low, high = min(shown), max(ours)
+        axis.set_ylim(low - 0.08 * (high - low), high + 0.6 * (high - low))
         axis.set_xscale("log")
         axis.set_xticks(limits, [f"{n // 1_000}" for n in limits])
         axis.minorticks_off()
         axis.set_title(table.replace("_", " "), fontsize=10)
         axis.tick_params(labelsize=8)
         axis.spines[["top", "right"]].set_visible(False)
-    figure.supxlabel("kilobytes", fontsize=9)
-    figure.supylabel("loss on test rows", fontsize=9)
+    for axis in axes[-COLUMNS:]:
+        axis.set_xlabel("kilobytes", fontsize=9)
+    for axis in axes[::COLUMNS]:
+        axis.set_ylabel("loss on test rows", fontsize=9)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=8, fontsize=8, frameon=False)
+    handles.append(Line2D([], [], color="black", linestyle=":", linewidth=1))
+    labels.append("without a limit")
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     save_figure(figure, path)
