@@ -7,52 +7,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _shared import write_results
+from equal_bytes_summary import FREE, PART_LIMIT, summarize
 from matplotlib.lines import Line2D
 
 from tabnas.paper._figures import make_panels, save_figure
 
 PICTURE = "equal_bytes/losses.png"
-AT_EQUAL_BYTES = (  # methods of the picture and the tables, with their colours
-    ("tabnas", "#1b6ca8"), ("tabnas float32", "#7fb2d9"), ("equal widths", "#9aa5ad"),
-    ("LightGBM", "#6a994e"), ("RealMLP", "#c8553d"), ("TabM", "#e09f3e"), ("MLP", "#8d6a9f"),
-    ("pruned", "#b08968"), ("LightGBM file", "#a7c957"),
-)  # fmt: skip
-FREE = ("LightGBM", "RealMLP", "TabM")
-PARTS = {
-    "search": "part_without_search",
-    "equal layers": "part_without_equal_layers",
-    "widening": "part_without_widening",
-    "numeric embeddings": "part_without_embeddings",
-    "teacher": "part_without_teacher",
-    "averaging": "part_without_averaging",
-    "int8": "tabnas_float32",
-}
-PART_LIMIT, FREE_LIMIT = 20_000, 80_000
+COLOURS = {
+    "tabnas": "#1b6ca8", "tabnas float32": "#7fb2d9", "equal widths": "#9aa5ad",
+    "LightGBM": "#6a994e", "RealMLP": "#c8553d", "TabM": "#e09f3e", "MLP": "#8d6a9f",
+    "pruned": "#b08968",
+}  # fmt: skip
 COLUMNS = 3  # of panels
-
-Losses = dict[tuple[str, int | None, int], float]
-"""The loss of a method by table, limit and seed."""
+ORIGIN = ("command", "date", "machine", "versions")
 
 
 def write_page(out: Path) -> None:
     """Write the page and the picture of what has been measured so far."""
-    contents = {
-        path.stem: json.loads(path.read_text()) for path in (out / "equal_bytes").glob("*.json")
-    }
-    losses = {
-        name: {(row["table"], row["limit"], row["seed"]): row["loss"] for row in content["rows"]}
-        for name, content in contents.items()
-    }
-    if "tabnas" not in losses:  # others are compared with it
+    folder = out / "equal_bytes"
+    contents = {path.stem: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    if "tabnas" not in contents:  # others are compared with it
         return
-    methods = {
-        method: losses[key]
-        for method, _ in AT_EQUAL_BYTES
-        if (key := method.lower().replace(" ", "_")) in losses
-    }
-    ours = contents["tabnas"]
-    tables = list(dict.fromkeys(row["table"] for row in ours["rows"]))
-    limits = sorted({limit for _, limit, _ in losses["tabnas"] if limit is not None})
+    ours, summary = contents["tabnas"], summarize(contents)
     lines = [
         "# Equal bytes",
         "",
@@ -61,129 +38,80 @@ def write_page(out: Path) -> None:
         "that all methods share. Of a method with fewer seeds than tabnas, it is the mean of "
         "tabnas plus the mean difference over common seeds. Tables of more than 50,000 rows are "
         "sampled. The lowest mean of a row is bold; a blank means that the method cannot keep the "
-        "limit, or was not measured. "
-        "How each method is tuned is in the modules of `benchmarks/peers`.",
+        "limit, or was not measured. How each method is tuned is in the modules of "
+        "`benchmarks/peers`.",
     ]
-    if len(limits) > 1:
-        _draw(methods, tables, limits, out / PICTURE)
+    if len(summary["limits"]) > 1:
+        _draw(summary, out / PICTURE)
         alt = "Loss against bytes for every table, one curve for each method"
-        lines += ["", f"![{alt}]({PICTURE})"]
-    for limit in limits:
-        lines += ["", f"## {limit // 1_000} kB", "", *_table(methods, tables, limit)]
-    lines += ["", "## Without a limit", "", *_free_table(methods, tables)]
-    lines += ["", "## What each part is worth", "", *_parts_table(losses, tables)]
-    lines += ["", _describe_rounding(contents["tabnas"])]
-    lines += ["", "## Time", "", *_time_table(contents, tables)]
-    (out / "equal_bytes.md").write_text("\n".join(lines) + "\n")
+        lines += ["", f"![{alt}]({PICTURE})", "", "Curves that leave a panel are worse."]
+    for limit in summary["limits"]:
+        lines += ["", f"## {limit['limit'] // 1_000} kB", "", *_limit_table(summary, limit)]
+    lines += ["", "## Without a limit", "", *_free_table(summary["free"])]
+    lines += ["", "## What each part is worth", "", *_parts_table(summary)]
+    lines += ["", _describe_rounding(ours)]
+    lines += ["", "## Time", "", *_time_table(contents.get("time"), summary["tables"])]
+    origin = {key: ours[key] for key in ORIGIN if key in ours}
+    write_results(out, "equal_bytes", origin | summary, "\n".join(lines) + "\n")
 
 
-def _mean(
-    losses: Losses, table: str, limit: int | None, ours: Losses | None = None
-) -> tuple[float, int] | None:
-    """Return the mean loss over seeds, and how many there are.
-
-    If there are fewer seeds than in `ours`, it is the mean of ours plus the mean difference over
-    the common seeds, which splits of different difficulty do not change.
-    """
-    values = _by_seed(losses, table, limit)
-    if not values:
-        return None
-    if ours is None:
-        return float(np.mean(list(values.values()))), len(values)
-    all_ours = _by_seed(ours, table, limit if limit is not None else FREE_LIMIT)
-    common = values.keys() & all_ours.keys()
-    if not common:
-        return float(np.mean(list(values.values()))), len(values)
-    difference = np.mean([values[seed] - all_ours[seed] for seed in common])
-    return float(np.mean(list(all_ours.values())) + difference), len(common)
-
-
-def _by_seed(losses: Losses, table: str, limit: int | None) -> dict[int, float]:
-    return {seed: loss for (name, at, seed), loss in losses.items() if (name, at) == (table, limit)}
-
-
-def _table(methods: dict[str, Losses], tables: list[str], limit: int) -> list[str]:
+def _limit_table(summary: dict[str, Any], limit: dict[str, Any]) -> list[str]:
+    measured = {method for row in limit["rows"] for method in row["losses"]}
+    methods = [method for method in summary["methods"] if method in measured]
     lines = ["| table | seeds | " + " | ".join(methods) + " |", "|---" * (len(methods) + 2) + "|"]
-    ahead: dict[str, int] = dict.fromkeys(methods, 0)
-    for table in tables:
-        ours = methods["tabnas"]
-        means = {m: _mean(losses, table, limit, ours) for m, losses in methods.items()}
-        known = {m: mean[0] for m, mean in means.items() if mean is not None}
-        if not known:
-            continue
-        best = min(known, key=known.__getitem__)
-        ahead[best] += 1
-        seeds = sorted({mean[1] for mean in means.values() if mean is not None})
-        cells = [
-            "" if m not in known else f"**{known[m]:.4f}**" if m == best else f"{known[m]:.4f}"
-            for m in methods
-        ]
+    for row in limit["rows"]:
+        losses, seeds = row["losses"], sorted(set(row["seeds"].values()))
+        cells = [f"{losses[method]:.4f}" if method in losses else "" for method in methods]
+        cells[methods.index(row["best"])] = f"**{losses[row['best']]:.4f}**"
         counted = "-".join(map(str, dict.fromkeys((seeds[0], seeds[-1]))))
-        lines.append(f"| {table} | {counted} | {' | '.join(cells)} |")
-    counts = ", ".join(f"{m} on {n}" for m, n in ahead.items() if n)
+        lines.append(f"| {row['table']} | {counted} | {' | '.join(cells)} |")
+    counts = ", ".join(f"{method} on {n}" for method, n in limit["ahead"].items())
     return [*lines, "", f"Lowest mean loss: {counts}."]
 
 
-def _free_table(methods: dict[str, Losses], tables: list[str]) -> list[str]:
-    free = [m for m in FREE if m in methods]
-    if not any(at == FREE_LIMIT for _, at, _ in methods["tabnas"]):
+def _free_table(free: dict[str, Any]) -> list[str]:
+    if not free["rows"]:
         return ["Not measured yet."]
+    methods = [method for method in ("tabnas", *FREE) if any(method in row for row in free["rows"])]
     lines = [
-        f"tabnas within {FREE_LIMIT // 1_000} kB beside the others without a limit.",
+        f"tabnas within {free['limit'] // 1_000} kB beside the others without a limit.",
         "",
-        "| table | tabnas | " + " | ".join(free) + " |",
-        "|---" * (len(free) + 2) + "|",
+        "| table | " + " | ".join(methods) + " |",
+        "|---" * (len(methods) + 1) + "|",
     ]
-    ahead: dict[str, list[bool]] = {m: [] for m in free}
-    for table in tables:
-        ours = _mean(methods["tabnas"], table, FREE_LIMIT)
-        if ours is None:
-            continue
-        cells = []
-        for method in free:
-            mean = _mean(methods[method], table, None, methods["tabnas"])
-            cells.append("" if mean is None else f"{mean[0]:.4f}")
-            if mean is not None:
-                ahead[method].append(ours[0] < mean[0])
-        lines.append(f"| {table} | {ours[0]:.4f} | {' | '.join(cells)} |")
-    counts = ", ".join(f"of {m} on {sum(won)} of {len(won)}" for m, won in ahead.items())
+    for row in free["rows"]:
+        cells = [f"{row[method]:.4f}" if method in row else "" for method in methods]
+        lines.append(f"| {row['table']} | {' | '.join(cells)} |")
+    counts = ", ".join(
+        f"of {method} on {n['won']} of {n['of']}" for method, n in free["ahead"].items()
+    )
     return [*lines, "", f"tabnas is ahead {counts} tables."]
 
 
-def _parts_table(losses: dict[str, Losses], tables: list[str]) -> list[str]:
-    parts = {name: losses[key] for name, key in PARTS.items() if key in losses}
+def _parts_table(summary: dict[str, Any]) -> list[str]:
+    parts = summary["parts"]
     lines = [
         f"What the loss within {PART_LIMIT // 1_000} kB becomes without one part of the default: "
         "the mean of paired differences over seeds, in per cent of the default's loss, with its "
-        "standard error if there are several. Candidates are networks of the search, widened "
-        "until they use up the limit, and networks of two equal layers. Without a search there "
-        "are only the latter, without equal layers only as many of the former.",
+        "standard error. Candidates are networks of the search, widened until they use up the "
+        "limit, and networks of two equal layers. Without a search there are only the latter, "
+        "without equal layers only as many of the former.",
         "",
-        "| table | default | " + " | ".join(f"without {name}" for name in parts) + " |",
-        "|---" * (len(parts) + 2) + "|",
+        "| table | " + " | ".join(f"without {part['part']}" for part in parts) + " |",
+        "|---" * (len(parts) + 1) + "|",
     ]
-    everywhere: dict[str, list[float]] = {name: [] for name in parts}
-    for table in tables:
-        ours = _mean(losses["tabnas"], table, PART_LIMIT)
-        if ours is None:
-            continue
-        cells = []
-        for name, others in parts.items():
-            changes = [
-                100 * (loss / losses["tabnas"][at] - 1)
-                for at, loss in others.items()
-                if at[:2] == (table, PART_LIMIT) and at in losses["tabnas"]
-            ]
-            if not changes:
-                cells.append("")
-                continue
-            mean = float(np.mean(changes))
-            everywhere[name].append(mean)
-            error = np.std(changes, ddof=1) / len(changes) ** 0.5 if len(changes) > 1 else None
-            cells.append(f"{mean:+.1f}" if error is None else f"{mean:+.1f} ± {error:.1f}")
-        lines.append(f"| {table} | {ours[0]:.4f} | {' | '.join(cells)} |")
-    means = [f"{np.mean(values):+.1f}" if values else "" for values in everywhere.values()]
-    return [*lines, f"| mean | | {' | '.join(means)} |"]
+    for table in summary["tables"]:
+        rows = [next((r for r in part["rows"] if r["table"] == table), None) for part in parts]
+        cells = ["" if row is None else _format_change(row["change"], row["error"]) for row in rows]
+        lines.append(f"| {table} | {' | '.join(cells)} |")
+    means = [_format_change(part["mean"], part["error"]) for part in parts]
+    return [*lines, f"| mean | {' | '.join(means)} |"]
+
+
+def _format_change(change: float | None, error: float | None) -> str:
+    if change is None:
+        return ""
+    return f"{change:+.1f}" if error is None else f"{change:+.1f} ± {error:.1f}"
 
 
 def _describe_rounding(content: dict[str, Any]) -> str:
@@ -196,9 +124,8 @@ def _describe_rounding(content: dict[str, Any]) -> str:
     )
 
 
-def _time_table(contents: dict[str, Any], tables: list[str]) -> list[str]:
+def _time_table(timed: dict[str, Any] | None, tables: list[str]) -> list[str]:
     """Return the table of seconds, of runs that had the machine to themselves."""
-    timed = contents.get("time")
     if timed is None:
         return ["Not measured yet."]
     seconds = {(row["table"], row["method"]): row["seconds"] for row in timed["rows"]}
@@ -216,33 +143,33 @@ def _time_table(contents: dict[str, Any], tables: list[str]) -> list[str]:
     return lines
 
 
-def _draw(methods: dict[str, Losses], tables: list[str], limits: list[int], path: Path) -> None:
-    colours = dict(AT_EQUAL_BYTES)
-    figure, axes = make_panels(len(tables), width=3.4, height=2.7)
-    for axis, table in zip(axes, tables, strict=False):
-        shown = []
-        for method, losses in methods.items():
-            if method == "LightGBM file":
-                continue
-            means = {n: _mean(losses, table, n, methods["tabnas"]) for n in limits}
-            points = [(n, mean[0]) for n, mean in means.items() if mean]
-            if not points:
-                continue
-            shown += [loss for _, loss in points]
-            axis.plot(
-                *zip(*points, strict=True), label=method, color=colours[method],
-                linewidth=2.4 if method == "tabnas" else 1.3, marker="o", markersize=3,
-                zorder=3 if method == "tabnas" else 2,
-            )  # fmt: skip
+def _draw(summary: dict[str, Any], path: Path) -> None:
+    """Draw the loss against the limit, a panel for each table, a curve for each method."""
+    figure, axes = make_panels(len(summary["tables"]), width=3.4, height=2.7)
+    limits = [limit["limit"] for limit in summary["limits"]]
+    free = {row["table"]: row for row in summary["free"]["rows"]}
+    for axis, table in zip(axes, summary["tables"], strict=False):
+        rows = {
+            limit["limit"]: row["losses"]
+            for limit in summary["limits"]
+            for row in limit["rows"]
+            if row["table"] == table
+        }
+        shown: list[float] = []
+        for method, colour in COLOURS.items():
+            points = [(n, losses[method]) for n, losses in rows.items() if method in losses]
+            if points:
+                shown += [loss for _, loss in points]
+                axis.plot(
+                    *zip(*points, strict=True), label=method, color=colour,
+                    linewidth=2.4 if method == "tabnas" else 1.3, marker="o", markersize=3,
+                    zorder=3 if method == "tabnas" else 2,
+                )  # fmt: skip
         for method in FREE:
-            if method not in methods:
-                continue
-            mean = _mean(methods[method], table, None, methods["tabnas"])
-            if mean is not None:
-                shown.append(mean[0])
-                axis.axhline(mean[0], color=colours[method], linestyle=":", linewidth=1)
-        ours = [mean[0] for n in limits if (mean := _mean(methods["tabnas"], table, n))]
-        low, high = min(shown), max(ours)
+            if method in free.get(table, {}):
+                shown.append(free[table][method])
+                axis.axhline(shown[-1], color=COLOURS[method], linestyle=":", linewidth=1)
+        low, high = min(shown), max(losses["tabnas"] for losses in rows.values())
         axis.set_ylim(low - 0.08 * (high - low), high + 0.6 * (high - low))
         axis.set_xscale("log")
         axis.set_xticks(limits, [f"{n // 1_000}" for n in limits])
