@@ -84,7 +84,10 @@ def test_the_first_process_reads_the_checkpoint_for_all(tmp_path: Path) -> None:
 
 def make_run(machine: FakeMachine, table_file: str, process_group: ProcessGroup) -> PlannedRun:
     data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
-    settings = make_latency_settings(table_file, LATENCY_LIMITS, engine="torch", workers=2)
+    # without a teacher: tests of this package leave it out, processes that they start do not
+    settings = make_latency_settings(
+        table_file, LATENCY_LIMITS, engine="torch", workers=2, teacher="none"
+    )
     before = plan_run(data, settings, measure=machine, process_group=process_group).plan.saved_plan
     return plan_run(
         data, settings, measure=machine, process_group=process_group, saved_plan=before | SHORT
