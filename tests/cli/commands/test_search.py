@@ -17,7 +17,7 @@ from tabnas.cli._main import run
 from tabnas.data import TableEncoder
 from tabnas.runs import Progress, RunStopped, StatusFile, load_config, load_run_model
 from tests.cli.conftest import BRIEF, ROWS, change, make_columns, write_csv
-from tests.processes import TIMEOUT, started, wait_until
+from tests.processes import TIMEOUT, exit_code, started, wait_until
 
 LIMIT = ["--max-parameters", "300"]
 KIND = ["--target", "kind"]
@@ -363,7 +363,7 @@ def test_signals_end_a_process_cleanly(sent: signal.Signals, code: int, here: Pa
         wait_until((here / "runs").exists, process)  # taken before the work begins
         process.send_signal(sent)
         out, err = process.communicate(timeout=TIMEOUT)
-    assert process.returncode == code
+    assert exit_code(process) == code
     assert out == b""
     assert b"Traceback" not in err
     assert [path.name for path in here.iterdir()] == ["good.csv"]
