@@ -39,8 +39,8 @@ from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Trial
 from tabnas.runs.candidates._train_candidates import train_candidates
 from tabnas.runs.evaluation._scores import score_test_rows
+from tabnas.runs.plan._equal_networks import list_equal_networks
 from tabnas.runs.search._find_candidates import find_candidates
-from tabnas.runs.search._selection import list_equal_networks
 from tabnas.search import MIN_COST_RATIO
 from tabnas.space import Architecture, widen_to_limits
 from tabnas.streams import stream
@@ -116,7 +116,7 @@ def draw_sample(run: PlannedRun) -> list[Architecture]:
 def choose(run: PlannedRun, seed: int) -> dict[str, str]:
     """Run the default with a seed; return what it chooses of all candidates and of some."""
     run, checkpoint = set_seed(run, seed), RunCheckpoint()
-    equal = set(list_equal_networks(run.plan, run.plan.feasible))
+    equal = set(list_equal_networks(run.plan.feasible, run.plan.limit_share))
     with make_pool(run, checkpoint) as pool:
         search = find_candidates(run, ignore, checkpoint)
         candidates = train_candidates(run, search.architectures, ignore, checkpoint, pool)

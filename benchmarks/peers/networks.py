@@ -12,9 +12,9 @@ from tabnas.runs import FinishedRun, PlannedRun, RunCheckpoint, RunSettings, pla
 from tabnas.runs._pipeline import make_pool, train_and_evaluate
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.evaluation._scores import References
+from tabnas.runs.plan._equal_networks import list_equal_networks
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.search._find_candidates import find_candidates
-from tabnas.runs.search._selection import list_equal_networks
 from tabnas.space import Architecture, SearchSpace, find_widest_equal
 
 LAYERS, DIMENSION = 2, 2  # of `fit_equal`
@@ -108,8 +108,9 @@ def _describe(finished: FinishedRun, split: Split, limit: int, seconds: float) -
 def _execute(run: PlannedRun, split: Split, *, only_equal: bool = False) -> FinishedRun:
     """Execute a run with the teacher of the split.
 
-    A teacher knows no limit: it is trained once for all runs of a split. The model is that of
-    `run.execute`, bit for bit.
+    A teacher knows no limit: that of a default run is trained once for all runs of a split. So
+    the model of a default run is that of `run.execute`, bit for bit, and the parts of the default
+    are compared with the same teacher.
     """
 
     def ignore(progress: Any) -> None: ...
@@ -118,11 +119,16 @@ def _execute(run: PlannedRun, split: Split, *, only_equal: bool = False) -> Fini
     with make_pool(run, checkpoint) as pool:
         models = run.plan.teacher.teachers
         if models not in split.teachers:
-            split.teachers[models] = run_teacher(run, ignore, checkpoint, pool)
+            limits, seed = run.settings.limits, run.settings.seed
+            default = RunSettings(limits=limits, seed=seed, reference_models=False)
+            teaching = plan_run(split.labelled, default)
+            plan = replace(teaching.plan, teacher=run.plan.teacher)
+            teaching = replace(teaching, plan=plan)
+            split.teachers[models] = run_teacher(teaching, ignore, checkpoint, pool)
         answers, teachers = split.teachers[models]
         search = find_candidates(run, ignore, checkpoint)
         if only_equal:
-            equal = set(list_equal_networks(run.plan, run.plan.feasible))
+            equal = set(list_equal_networks(run.plan.feasible, run.plan.limit_share))
             search = search.without(set(search.architectures) - equal)
         taught = replace(run, answers=answers, teachers=teachers)
         return train_and_evaluate(taught, search, ignore, checkpoint, pool, References)

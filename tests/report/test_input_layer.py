@@ -164,6 +164,24 @@ def test_the_input_is_the_first_heat_map() -> None:
         assert f"chosen: {width}" in texts
 
 
+def test_a_width_between_candidates_is_marked_between_their_rows() -> None:
+    def find_mark(width: int) -> float:
+        page = render(2, architecture=f"d2-{width}-8")
+        drawing = find_drawing(page, "Layer 1: probability of widths")
+        (mark,) = (
+            text
+            for text in drawing.iter("text")
+            if (text.text or "").startswith("\N{BLACK LEFT-POINTING SMALL TRIANGLE}")
+        )
+        assert mark.text == f"\N{BLACK LEFT-POINTING SMALL TRIANGLE} {width}"
+        assert ("between those of the search" in page) == (width not in EMBEDDED_LAYERS[1])
+        return float(mark.get("y", "nan"))
+
+    low, high = (width for width in EMBEDDED_LAYERS[1][-2:])
+    assert high - low > 1
+    assert find_mark(low + 1) == pytest.approx((find_mark(low) + find_mark(high)) / 2, abs=0.1)
+
+
 def test_dimension_0_is_a_dimension_and_not_a_layer_left_out() -> None:
     drawing = find_drawing(render(0), "Input: probability of dimensions")
     assert "chosen: dimension 0" in list_texts(drawing)

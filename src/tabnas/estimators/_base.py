@@ -15,7 +15,14 @@ from tabnas.estimators._features import categorical_kinds, check_features
 from tabnas.estimators._progress_logger import ProgressLogger
 from tabnas.estimators._run_settings import limit_names, make_run_settings, resolve_n_jobs
 from tabnas.model import Model, save_model
-from tabnas.runs import LabelledTable, build_run_result, load_run_model, plan_run, run_in_folder
+from tabnas.runs import (
+    LabelledTable,
+    build_run_result,
+    load_result,
+    load_run_model,
+    plan_run,
+    run_in_folder,
+)
 from tabnas.teachers import EstimatorTeacher
 from tabnas.threads import limit_threads
 
@@ -62,7 +69,7 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         budget = feasible.budget.at_precision(finished.model.precision)
         self.costs_ |= budget.costs(feasible.space, self.architecture_)
         self.n_iter_ = finished.chosen.stop_after
-        self.result_ = build_run_result(finished)
+        self.result_ = build_run_result(finished) if run_dir is None else load_result(run_dir)
         self.candidates_ = list(self.result_.candidates)
         self.history_ = list(finished.snapshots)
         return self

@@ -68,7 +68,10 @@ class Engine(Protocol):
         """Return the weighted mean loss."""
 
     def losses(self, children: Sequence[Child], examples: Examples, rows: RowIndex) -> list[float]:
-        """Return the loss of each child, all on the same rows."""
+        """Return the loss of each child, all on the same rows.
+
+        A child that is only evaluated may have any widths up to those of the SuperNet.
+        """
 
     def logits(self, child: Child, examples: Examples, rows: RowIndex) -> Float32Array:
         """Return the logits [rows, outputs]."""

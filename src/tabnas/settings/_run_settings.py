@@ -194,9 +194,10 @@ class RunSettings:
         kind="integer",
         panel="Work",
         help="Number of the best architectures of the search to train stand-alone and to choose "
-        "from, for each limit. If bytes are limited, one that fits as float32 is added.",
+        "from, for each limit, and no others. If bytes are limited, one that fits as float32 is "
+        "added.",
         shown_default="2, or 1 in a trade-off, and networks of equally wide layers, and simpler "
-        "ones on small tables; 3 or 4 if --widths is given",
+        "ones on small tables",
         minimum=1,
         maximum=10_000,
     )

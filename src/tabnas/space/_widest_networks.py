@@ -9,6 +9,9 @@ from tabnas.space._architecture import Architecture
 from tabnas.space._budget import Budget
 from tabnas.space._search_space import SearchSpace
 
+MIN_WIDTH = 2
+"""Layer normalization makes a single unit constant."""
+
 
 def widen_to_limits(architecture: Architecture, space: SearchSpace, budget: Budget) -> Architecture:
     """Return a network of the same shape, with layers as wide as the limits allow.
@@ -41,7 +44,7 @@ def find_widest_equal(
     Architecture('28-28')
     """
     max_width = min(_max_widths(space)[:layers])
-    equal = (tuple(repeat(width, layers)) for width in range(max_width, 0, -1))
+    equal = (tuple(repeat(width, layers)) for width in range(max_width, MIN_WIDTH - 1, -1))
     return _first_feasible(equal, dimension, space, budget)
 
 

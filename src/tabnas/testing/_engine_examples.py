@@ -36,6 +36,7 @@ CHILDREN = tuple(
         ),
     )
 )
+BETWEEN = Architecture((11, 7))
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,11 @@ class NetworkFactory:
         """The children that the checks use; the last is the widest of the space."""
         dimensions = self.dimensions or (0,)
         return tuple(child for child in CHILDREN if child.dimension in dimensions)
+
+    @property
+    def evaluated(self) -> tuple[Architecture, ...]:
+        """The children, and one whose widths lie between candidates: it can only be evaluated."""
+        return (*self.children, BETWEEN)
 
     def build(
         self,

@@ -81,7 +81,7 @@ def check_outputs(networks: NetworkFactory, examples: Examples, loss: str) -> No
     spec = examples.spec
     ours, theirs = networks.build(spec), networks.build(spec, reference=True)
     before = copy_arrays(ours.state_dict())
-    for child in networks.children:
+    for child in networks.evaluated:
         for rows in (slice(None), slice(4, 5), np.array([7, 7, 3])):
             assert_close(
                 ours.logits(child, examples, rows), theirs.logits(child, examples, rows), "logits"
@@ -90,8 +90,8 @@ def check_outputs(networks: NetworkFactory, examples: Examples, loss: str) -> No
             assert_close(ours.loss(child, examples, rows), expected, loss)
             gradients = ours.gradients(child, examples, rows)
             assert_all_close(gradients, theirs.gradients(child, examples, rows), "gradients")
-    single = [ours.loss(child, examples) for child in networks.children]
-    assert_close(ours.losses(networks.children, examples), single, "losses of several children")
+    single = [ours.loss(child, examples) for child in networks.evaluated]
+    assert_close(ours.losses(networks.evaluated, examples), single, "losses of several children")
     assert_identical(before, ours.state_dict(), "evaluation must change nothing")
 
 

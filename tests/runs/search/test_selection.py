@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,16 @@ import pytest
 
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
+from tabnas.latency import Machine
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs.plan._equal_networks import list_equal_networks
 from tabnas.runs.search._find_candidates import find_candidates, load_search_result, run_search
 from tabnas.runs.search._selection import select_candidates
 from tabnas.search import Search, select
-from tabnas.space import Architecture, Budget, scale_limits
-from tests.runs.helpers import make_table
+from tabnas.space import COSTS, Architecture, Budget, ChainCost, scale_limits
+from tabnas.space._default_space import LADDER
+from tests.latency.conftest import make_latency_table
+from tests.runs.helpers import LATENCY_LIMITS, FakeMachine, make_latency_settings, make_table
 
 LIMIT = 2_000
 
@@ -74,16 +79,86 @@ def test_networks_of_equal_layers_keep_the_share_of_a_short_time(
     plan = replace(run.plan, limit_share=0.25)
     scaled = scale_limits(plan.feasible.budget, plan.feasible.space, 0.25)
     equal = select_candidates(search, plan, plan.feasible)[plan.candidates :]
-    assert len(equal) == 3
+    assert equal == list_equal_networks(plan.feasible, 0.25, plan.equal_dimensions)
+    assert equal
     assert all(scaled.admits(plan.feasible.space, one) for one in equal)
 
 
 def test_limits_that_do_not_bind_widen_nothing() -> None:
-    run = make_run(500, limits={"parameters": 10**9})
+    run = make_run(limits={"parameters": 10**9})
+    assert run.plan.equal_dimensions == ()
+    assert run.plan.candidates == 4
     found = find_candidates(run, lambda progress: None, RunCheckpoint())
-    space = run.plan.feasible.space
-    assert all(one in space for one in found.architectures)
-    assert Architecture((1_024, 1_024)) not in found.architectures
+    assert len(found.architectures) == 4
+    assert all(one in run.plan.feasible.space for one in found.architectures)
+
+
+def test_a_single_layer_has_no_networks_of_equal_layers() -> None:
+    plan = make_run(layers=1).plan
+    assert (plan.equal_dimensions, plan.candidates) == ((), 4)
+
+
+def test_networks_that_are_widened_to_the_same_are_replaced(
+    run: PlannedRun, search: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = replace(run.plan, equal_dimensions=(), candidates=2)
+    space, budget = plan.feasible.space, plan.feasible.budget
+    widest = max(
+        width for width in space.widths[0][1:] if budget.admits(space, Architecture((width,)))
+    )
+    narrower = space.widths[0][space.widths[0].index(widest) - 1]
+    selected = [Architecture((widest,)), Architecture((narrower,)), *select(search, 2)]
+
+    def select_these(search: Search, n: int, *, within: FeasibleSet) -> list[Architecture]:
+        return selected[:n]
+
+    monkeypatch.setattr("tabnas.runs.search._selection.select", select_these)
+    monkeypatch.setattr("tabnas.runs.search._selection.MIN_COST_RATIO", 0.5)
+    candidates = select_candidates(search, plan, plan.feasible)
+    assert len(candidates) == 2
+    assert candidates[0].depth == 1
+    assert candidates[1].depth > 1 or candidates[1].dimension
+
+
+class GridCost(ChainCost):
+    """A cost that is known for the widths of the default space only."""
+
+    name = "grid"
+
+    def layer(self, fan_in: int, width: int) -> float:
+        if width not in LADDER:
+            raise KeyError(width)
+        return float(width)
+
+    def head(self, fan_in: int, outputs: int) -> float:
+        return 1.0
+
+
+def test_a_cost_that_knows_the_widths_of_the_space_only_widens_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(COSTS, "grid", GridCost())
+    run = make_run(limits={"grid": 100})
+    assert not run.plan.free_widths
+    found = find_candidates(run, lambda progress: None, RunCheckpoint())
+    assert all(one in run.plan.feasible for one in found.architectures)
+
+
+def test_default_candidates_meet_limits_on_latency(tmp_path: Path) -> None:
+    table_file = tmp_path / "here.json"
+    table_file.write_text(make_latency_table(machine=Machine.here()).to_json())
+    data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
+    settings = make_latency_settings(
+        str(table_file), LATENCY_LIMITS, candidates=None, teacher="none"
+    )
+    machine = FakeMachine()
+    run = plan_run(data, settings, measure=machine)
+    found = find_candidates(run, lambda progress: None, RunCheckpoint())
+    assert set(LATENCY_LIMITS) == {"latency_us", "parameters"}
+    equal = list_equal_networks(run.plan.feasible, run.plan.limit_share)
+    assert set(equal) & set(found.architectures)
+    assert all(run.plan.allows(one) for one in found.architectures)
+    assert machine.calls
 
 
 def test_the_widths_of_the_user_stay() -> None:
@@ -97,12 +172,15 @@ def test_the_widths_of_the_user_stay() -> None:
     assert not run.plan.allows(off_grid)
 
 
-def test_a_float32_candidate_uses_up_the_limit_in_its_precision() -> None:
+def test_a_float32_candidate_keeps_the_limit_in_its_precision() -> None:
     run = make_run(limits={"bytes": 4_000})
     found = find_candidates(run, lambda progress: None, RunCheckpoint())
     space, budget = run.plan.feasible.space, run.plan.feasible.budget
     float32 = budget.at_precision(run.plan.precisions[1])
-    assert sum(float32.admits(space, one) for one in found.architectures) == 1
+    (fitting,) = (one for one in found.architectures if float32.admits(space, one))
+    wider = Architecture(tuple(width + 1 for width in fitting.widths), fitting.dimension)
+    ratio = float32.limits[0].cost(space, fitting) / float32.limits[0].upper
+    assert ratio < 0.85 or not float32.admits(space, wider)  # a small one is not widened
     assert all(budget.admits(space, one) for one in found.architectures)
 
 

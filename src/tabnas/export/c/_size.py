@@ -18,14 +18,19 @@ from tabnas.export.c._program import Program, make_program
 from tabnas.model import Model
 from tabnas.results import CSize
 
+MAX_COMPILED_PARAMETERS = 500_000
+"""Compiling takes a second for 300,000 parameters, and several for a million."""
+
 
 def measure_c_size(model: Model) -> CSize:
     """Return the size of a model as C files, compiled if this machine has a C compiler.
 
-    There are no compiled sizes if the compiler fails, or no files can be written for it. If the
-    model cannot be exported to C, an error is raised.
+    There are no compiled sizes if the compiler fails, no files can be written for it, or the model
+    is so large that compiling takes long. If the model cannot be exported to C, an error is raised.
     """
     program = make_program(model, DEFAULT_PREFIX)
+    if model.costs["parameters"] > MAX_COMPILED_PARAMETERS:
+        return make_c_size(program, None)
     try:
         compiler = find_compiler()
         compiled = None if compiler is None else _compile(program, compiler)

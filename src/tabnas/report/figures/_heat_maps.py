@@ -213,8 +213,8 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
         )
     if any(layer.chosen not in layer.candidates for layer in _list_layers(result)):
         paragraphs.append(
-            "Widths of the model lie between those of the search: candidates were widened until "
-            "they used up the limit."
+            "Widths of the model lie between those of the search: candidates are as wide as the "
+            "limit allows."
         )
     if len(plan.layers) > MAX_DRAWN:
         paragraphs.append(f"Only the first {MAX_DRAWN} layers are drawn.")

@@ -22,7 +22,7 @@ TRAINING_PASSES = 3
 
 def rows_to_shuffle(plan: Plan, training: int, columns: int) -> int:
     """Return how many rows to shuffle: by the work of the run, so that no clock decides."""
-    epochs = plan.search.epochs + plan.candidates * plan.training.epochs * max(1, plan.folds)
+    epochs = plan.search.epochs + plan.max_trained * plan.training.epochs * max(1, plan.folds)
     rows = WORK_SHARE * TRAINING_PASSES * epochs * training / (columns * REPEATS)
     return int(min(MAX_ROWS, max(MIN_ROWS, rows)))
 

@@ -192,9 +192,10 @@ class RunFolder:
 
     def finish(self, finished: FinishedRun) -> RunResult:
         """Write the model and `result.json`, then the report and model card; return the result."""
-        result, history = build_run_result(finished), finished.snapshots
+        history = finished.snapshots
         self.write(HISTORY, "".join(f"{json.dumps(to_builtins(line))}\n" for line in history))
         save_model(finished.model, self.path / MODEL, overwrite=True)
+        result = build_run_result(finished)
         self.write_result(RESULT, result)
         self.remove_checkpoint()
         pages = {

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 from math import ceil
 
+from tabnas.errors import TabNASError
+from tabnas.feasible import FeasibleSet
 from tabnas.nets import Adam, Cosine, TrainingSettings
 from tabnas.policy import Adam as PolicyAdam
+from tabnas.runs.plan._equal_networks import list_equal_networks
 from tabnas.runs.plan._feasible_set import make_feasible_set
 from tabnas.runs.plan._latency import LatencyPlan
 from tabnas.runs.plan._plan import MAX_EPOCHS, Plan
@@ -16,7 +19,7 @@ from tabnas.runs.plan._time_estimates import estimate_comparison_seconds, time_s
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.search import SearchSettings
 from tabnas.settings import RunSettings
-from tabnas.space import SearchSpace
+from tabnas.space import Architecture, SearchSpace
 
 # Chosen on thirteen tables (results/training.md).
 LEARNING_RATE = 0.01
@@ -39,8 +42,6 @@ EVALUATIONS_PER_STEP, POLICY_EVERY = 8, 16
 POLICY_LEARNING_RATE = 0.1
 CANDIDATES = 3
 """Networks of the search that are trained stand-alone, before `default_candidates` adjusts it."""
-EQUAL_DIMENSIONS = (0, 2, 4)
-"""Dimensions of numeric embeddings with which networks of equal layers are tried."""
 
 
 def make_default_plan(
@@ -53,10 +54,11 @@ def make_default_plan(
     epochs = default_epochs(rows, batch_size)
     schedule = Cosine(LEARNING_RATE)
     is_small = len(data.train_and_validation) <= MAX_CROSS_VALIDATED_ROWS
-    free_widths = settings.widths is None
+    free_widths = settings.widths is None and accepts_any_width(feasible)
     equal_dimensions: tuple[int, ...] = ()
     if free_widths and settings.candidates is None:
-        equal_dimensions = choose_equal_dimensions(feasible.space)
+        equal = list_equal_networks(feasible, limit_share)
+        equal_dimensions = tuple(one.dimension for one in equal)
     candidates = settings.candidates or default_candidates(feasible.space, equal_dimensions)
     teacher = plan_teacher(
         data,
@@ -108,11 +110,18 @@ def make_default_plan(
     )
 
 
-def choose_equal_dimensions(space: SearchSpace) -> tuple[int, ...]:
-    """Return the dimensions of numeric embeddings of the candidates with equal layers."""
-    embeddings = space.numeric_embeddings
-    dimensions = (0,) if embeddings is None else embeddings.dimensions
-    return tuple(d for d in dimensions if d in EQUAL_DIMENSIONS) or dimensions[:1]
+def accepts_any_width(feasible: FeasibleSet) -> bool:
+    """Return whether the limited costs are known for widths between those of the space.
+
+    A custom cost may be a table of the widths of the space.
+    """
+    space = feasible.space
+    between = Architecture(tuple(max(1, layer[-1] - 1) for layer in space.widths))
+    try:
+        feasible.budget.costs(space, between)
+    except (TabNASError, LookupError):
+        return False
+    return True
 
 
 def default_candidates(

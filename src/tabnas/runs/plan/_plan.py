@@ -114,10 +114,7 @@ class Plan(TrainingPlan):
         Rows without a target are counted in the training of every candidate, though only one
         candidate and the final model may learn from them: an upper bound.
         """
-        candidates = self.candidates + len(self.equal_dimensions)
-        candidates += SIMPLER_CANDIDATES * self.try_simpler
-        candidates += len(self.precisions) - 1
-        longest = candidates * max(1, self.folds) + bool(self.folds) + self.refit
+        longest = self.max_trained * max(1, self.folds) + bool(self.folds) + self.refit
         shorter = TEACHER_TRAININGS * bool(self.teacher.teachers) * max(1, self.folds)
         trainings = longest * self.teacher.rows_ratio + shorter
         return {
@@ -126,6 +123,12 @@ class Plan(TrainingPlan):
             "candidates": trainings * self.training_seconds,
             "comparison": self.comparison_seconds,
         }
+
+    @property
+    def max_trained(self) -> int:
+        """The largest number of networks that become candidates."""
+        candidates = self.candidates + len(self.equal_dimensions)
+        return candidates + SIMPLER_CANDIDATES * self.try_simpler + len(self.precisions) - 1
 
     def _steps(self, epochs: int) -> int:
         return epochs * ceil(self.rows / self.training.batch_size)
@@ -152,13 +155,13 @@ class Plan(TrainingPlan):
         return COSTS | dict(self.latency.costs if self.latency else {})
 
     def allows(self, architecture: Architecture) -> bool:
-        """Return whether an architecture may become a candidate: it meets all limits."""
-        feasible = self.feasible
-        if not self.free_widths:
-            return architecture in feasible
-        return feasible.space.covers(architecture) and feasible.budget.admits(
-            feasible.space, architecture
-        )
+        """Return whether an architecture may become a candidate: it meets all limits.
+
+        If there are several precisions to choose from, in one of them.
+        """
+        space = self.feasible.space
+        is_known = space.covers(architecture) if self.free_widths else architecture in space
+        return is_known and bool(self.list_precisions(architecture))
 
     def list_precisions(self, architecture: Architecture) -> tuple[Precision, ...]:
         """Return the precisions in which an architecture meets the limits."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
 from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
+from tabnas.runs.plan._equal_networks import list_equal_networks
 from tabnas.runs.plan._plan import Plan
 from tabnas.search import MIN_COST_RATIO, PolicySearch, select, select_best_within
-from tabnas.space import Architecture, find_widest_equal, scale_limits, widen_to_limits
+from tabnas.space import Architecture, scale_limits, widen_to_limits
 
 LINEAR = Architecture(())
-EQUAL_LAYERS = 2
 SIMPLER_SHARES = (1 / 2, 1 / 8)
 """On small tables, the best networks within these shares of the limits are candidates, too."""
 
@@ -29,8 +29,11 @@ def select_candidates(
     and simpler ones on small tables. If there are several precisions to choose from, each has a
     candidate.
     """
-    best = [_widen(one, plan, feasible) for one in select(search, plan.candidates, within=feasible)]
-    candidates = [*best, *list_equal_networks(plan, feasible)]
+    # twice as many, since two networks may become the same when they are widened
+    selected = select(search, 2 * plan.candidates, within=feasible)
+    best = dict.fromkeys(_widen(one, plan, feasible) for one in selected)
+    candidates = list(best)[: plan.candidates]
+    candidates += list_equal_networks(feasible, plan.limit_share, plan.equal_dimensions)
     candidates += _select_in_other_precisions(search, plan, feasible, candidates)
     if plan.try_simpler:
         candidates += _select_simpler(search, feasible)
@@ -46,32 +49,15 @@ def _widen(architecture: Architecture, plan: Plan, feasible: FeasibleSet) -> Arc
     ratio = feasible.cost_ratio(np.array(space.choices(architecture)))
     if not plan.free_widths or ratio < MIN_COST_RATIO:
         return architecture
-    return widen_to_limits(architecture, space, feasible.budget)
-
-
-def list_equal_networks(plan: Plan, feasible: FeasibleSet) -> Iterable[Architecture]:
-    """Return networks of equally wide layers that use up the limits, one for some dimensions each.
-
-    One-shot losses cannot tell which dimension is best, and networks of equal layers are about as
-    good as those of the search (results/equal_bytes.md). If limits allow the widest network of the
-    space, it is not tried: nothing says that it should be that wide.
-    """
-    space = feasible.space
     budget = scale_limits(feasible.budget, space, plan.limit_share)
-    if space.depth < EQUAL_LAYERS:
-        return
-    max_width = min(layer[-1] for layer in space.widths[:EQUAL_LAYERS])
-    for dimension in plan.equal_dimensions:
-        equal = find_widest_equal(space, budget, layers=EQUAL_LAYERS, dimension=dimension)
-        if equal is not None and equal.widths[0] < max_width:
-            yield equal
+    return widen_to_limits(architecture, space, budget)
 
 
 def _select_in_other_precisions(
-    search: PolicySearch, plan: Plan, feasible: FeasibleSet, candidates: list[Architecture]
-) -> Iterable[Architecture]:
+    search: PolicySearch, plan: Plan, feasible: FeasibleSet, candidates: Sequence[Architecture]
+) -> list[Architecture]:
     """Return a candidate for each precision in which no other candidate fits."""
-    space = feasible.space
+    space, selected = feasible.space, []
     for precision in plan.precisions[1:]:
         budget = feasible.budget.at_precision(precision)
         if any(budget.admits(space, candidate) for candidate in candidates):
@@ -80,21 +66,22 @@ def _select_in_other_precisions(
             within = FeasibleSet(space, budget)
         except InfeasibleError:
             continue
-        yield _widen(select_best_within(search, within)[0], plan, within)
+        selected.append(_widen(select_best_within(search, within)[0], plan, within))
+    return selected
 
 
-def _select_simpler(search: PolicySearch, feasible: FeasibleSet) -> Iterable[Architecture]:
+def _select_simpler(search: PolicySearch, feasible: FeasibleSet) -> list[Architecture]:
     """Return networks far below the limits, and the linear one.
 
     With few rows they often generalise better, which one-shot losses on few validation rows cannot
     show. Trainings are short there, and cross-validation decides.
     """
+    selected = []
     for share in SIMPLER_SHARES:
         limits = scale_limits(feasible.budget, feasible.space, share)
         try:
             within = FeasibleSet(feasible.space, limits)
         except InfeasibleError:
             continue
-        yield select_best_within(search, within)[0]
-    if LINEAR in feasible:
-        yield LINEAR
+        selected.append(select_best_within(search, within)[0])
+    return [*selected, LINEAR] if LINEAR in feasible else selected
