@@ -44,7 +44,12 @@ def write_page(out: Path) -> None:
     if len(summary["limits"]) > 1:
         _draw(summary, out / PICTURE)
         alt = "Loss against bytes for every table, one curve for each method"
-        lines += ["", f"![{alt}]({PICTURE})", "", "Curves that leave a panel are worse."]
+        lines += [
+            "",
+            f"![{alt}]({PICTURE})",
+            "",
+            "Curves that leave a panel are worse. A panel has the seeds that its limits share.",
+        ]
     for limit in summary["limits"]:
         lines += ["", f"## {limit['limit'] // 1_000} kB", "", *_limit_table(summary, limit)]
     lines += ["", "## Without a limit", "", *_free_table(summary["free"])]
@@ -149,16 +154,10 @@ def _draw(summary: dict[str, Any], path: Path) -> None:
     limits = [limit["limit"] for limit in summary["limits"]]
     free = {row["table"]: row for row in summary["free"]["rows"]}
     for axis, table in zip(axes, summary["tables"], strict=False):
-        rows = {
-            limit["limit"]: row["losses"]
-            for limit in summary["limits"]
-            for row in limit["rows"]
-            if row["table"] == table
-        }
+        curves = summary["curves"][table]
         shown: list[float] = []
         for method, colour in COLOURS.items():
-            points = [(n, losses[method]) for n, losses in rows.items() if method in losses]
-            if points:
+            if points := curves.get(method):
                 shown += [loss for _, loss in points]
                 axis.plot(
                     *zip(*points, strict=True), label=method, color=colour,
@@ -169,7 +168,7 @@ def _draw(summary: dict[str, Any], path: Path) -> None:
             if method in free.get(table, {}):
                 shown.append(free[table][method])
                 axis.axhline(shown[-1], color=COLOURS[method], linestyle=":", linewidth=1)
-        low, high = min(shown), max(losses["tabnas"] for losses in rows.values())
+        low, high = min(shown), max(loss for _, loss in curves["tabnas"])
         axis.set_ylim(low - 0.08 * (high - low), high + 0.6 * (high - low))
         axis.set_xscale("log")
         axis.set_xticks(limits, [f"{n // 1_000}" for n in limits])

@@ -45,6 +45,7 @@ def summarize(contents: dict[str, Any]) -> dict[str, Any]:
         "tables": tables,
         "methods": list(methods),
         "limits": [summarize_limit(methods, tables, limit) for limit in limits],
+        "curves": {table: make_curves(methods, table, limits) for table in tables},
         "free": summarize_free(methods, tables),
         "parts": [summarize_part(name, losses, ours, tables) for name, losses in parts.items()],
     }
@@ -76,6 +77,22 @@ def summarize_limit(methods: dict[str, Losses], tables: list[str], limit: int) -
         "ours": sum(method in OURS for method in best),
         "ahead": {method: best.count(method) for method in methods if method in best},
         "rows": rows,
+    }
+
+
+def make_curves(methods: dict[str, Losses], table: str, limits: list[int]) -> dict[str, Any]:
+    """Return the points (limit, mean loss) of each method, over seeds that all limits share."""
+    seeds = {limit: _by_seed(methods["tabnas"], table, limit).keys() for limit in limits}
+    seeds = {limit: known for limit, known in seeds.items() if known}
+    common = set.intersection(*map(set, seeds.values()))
+    ours = {at: loss for at, loss in methods["tabnas"].items() if at[2] in common}
+    means = {
+        method: [(limit, mean_loss(losses, table, limit, ours)) for limit in seeds]
+        for method, losses in methods.items()
+    }
+    return {
+        method: [(limit, mean[0]) for limit, mean in points if mean is not None]
+        for method, points in means.items()
     }
 
 
