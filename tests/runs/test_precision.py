@@ -25,7 +25,7 @@ from tabnas.runs import (
 )
 from tabnas.runs._tradeoff import _drop_repeated
 from tabnas.runs.candidates._candidate import Candidate
-from tabnas.runs.candidates._train_candidates import first_trials
+from tabnas.runs.candidates._train_candidates import next_trials
 from tabnas.runs.evaluation import _teacher_scores
 from tabnas.runs.evaluation._scores import load_network
 from tabnas.runs.search._find_candidates import SearchResult
@@ -102,7 +102,7 @@ def test_auto_has_a_candidate_of_each_precision() -> None:
     run = make_run(3_900, limits={"bytes": 1_200}, candidates=2)
     finished = run.execute()
     architectures = [candidate.architecture for candidate in finished.candidates]
-    trials = first_trials(run, architectures)
+    trials = next_trials(run, architectures, [])
     assert all(trial.precisions[0] is INT8 for trial in trials)
     assert any(FLOAT32 in trial.precisions for trial in trials)
     for candidate in finished.candidates:

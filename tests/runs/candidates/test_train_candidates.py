@@ -13,7 +13,11 @@ from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, p
 from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs.candidates._candidate import Candidate, Trial
-from tabnas.runs.candidates._train_candidates import rank_candidates, train_candidates
+from tabnas.runs.candidates._train_candidates import (
+    next_trials,
+    rank_candidates,
+    train_candidates,
+)
 from tabnas.space import Architecture, Precision
 from tests.runs.helpers import make_table
 
@@ -100,15 +104,21 @@ def test_the_best_keeps_its_weights(
     [
         # the second architecture is better, and best with fewer answers
         (
-            {"1 0.7": 5.0, "2 0.7": 4.0, "2 0.4": 3.0, "2 0.0": 7.0},
-            ["1 0.7", "2 0.7", "2 0.4", "2 0.0"],
+            {"1 0.7": 5.0, "2 0.7": 4.0, "2 0.4": 3.0, "2 0.0": 7.0, "1 0.4": 3.5},
+            ["1 0.7", "2 0.7", "2 0.4", "2 0.0", "1 0.4"],
             ["2 0.4", "2 0.0"],
         ),
-        # labels alone are better
+        # with fewer answers, the first is better after all
         (
-            {"1 0.7": 5.0, "2 0.7": 6.0, "1 0.4": 4.0, "1 0.0": 2.0},
-            ["1 0.7", "2 0.7", "1 0.4", "1 0.0"],
-            ["1 0.0"],
+            {"1 0.7": 5.0, "2 0.7": 4.0, "2 0.4": 3.0, "2 0.0": 7.0, "1 0.4": 2.0, "1 0.0": 6.0},
+            ["1 0.7", "2 0.7", "2 0.4", "2 0.0", "1 0.4", "1 0.0"],
+            ["1 0.4", "1 0.0"],
+        ),
+        # labels alone are better, and then the second architecture
+        (
+            {"1 0.7": 5.0, "2 0.7": 6.0, "1 0.4": 4.0, "1 0.0": 2.0, "2 0.0": 1.5},
+            ["1 0.7", "2 0.7", "1 0.4", "1 0.0", "2 0.0"],
+            ["2 0.0"],
         ),
         # the first lesson stays the best
         (
@@ -151,6 +161,19 @@ def test_with_a_teacher_the_best_architecture_learns_every_lesson(
     again = run_step()
     assert order == trained  # a resumed run trains nothing again
     assert [name for name, one in zip(trained, again, strict=True) if one.weights] == weights
+
+
+def test_the_next_best_architectures_learn_a_better_lesson(run: PlannedRun) -> None:
+    nothing = np.zeros((0, 1), np.float32)
+    taught = replace(run, answers=Answers(development=nothing, test=nothing, unlabelled=nothing))
+    architectures = [Architecture((width,)) for width in (1, 2, 3, 4)]
+    candidates = [make_candidate(k, loss, Lesson(0.7)) for k, loss in enumerate([4, 2, 5, 3])]
+    candidates += [make_candidate(1, 2.5, Lesson(0.4)), make_candidate(1, 1.0)]
+    trials = next_trials(taught, architectures, candidates)
+    assert [str(trial.architecture) for trial in trials] == ["4", "1"]  # of three others
+    assert {trial.lesson for trial in trials} == {LABELS_ONLY}
+    candidates += [make_candidate(3, 1.5), make_candidate(0, 0.5)]
+    assert next_trials(taught, architectures, candidates) == []
 
 
 def test_if_all_diverge_there_is_nothing_to_rank(run: PlannedRun) -> None:

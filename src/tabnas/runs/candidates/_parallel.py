@@ -16,9 +16,8 @@ from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import (
     candidate_step_name,
     find_worse,
-    first_trials,
-    following_trials,
     load_candidates,
+    next_trials,
     record_candidate,
     run_training,
 )
@@ -42,19 +41,24 @@ def train_in_parallel(
 ) -> None:
     """Train the candidates of every limit, and record them in the checkpoint of that limit.
 
-    Later steps find all candidates there, as if they had been trained one by one. With a teacher,
-    there are two rounds: the best of the first learns the other lessons in the second.
+    Later steps find all candidates there, as if they had been trained one by one, in the same
+    rounds.
     """
-    trials = [
-        first_trials(run, search.architectures) for run, search in zip(runs, searches, strict=True)
-    ]
-    _train_round(runs, trials, scopes, checkpoint, on_progress, job_config)
-    if runs[0].answers is None:
-        return
-    for run, its_trials, scope in zip(runs, trials, scopes, strict=True):
-        trained = list(load_candidates(its_trials, run.plan, scope).values())
-        its_trials += following_trials(run, trained)
-    _train_round(runs, trials, scopes, checkpoint, on_progress, job_config)
+    trials: list[list[Trial]] = [[] for _ in runs]
+    while True:
+        added = [
+            next_trials(
+                run,
+                search.architectures,
+                list(load_candidates(its_trials, run.plan, scope).values()),
+            )
+            for run, search, its_trials, scope in zip(runs, searches, trials, scopes, strict=True)
+        ]
+        if not any(added):
+            return
+        for its_trials, more in zip(trials, added, strict=True):
+            its_trials += more
+        _train_round(runs, trials, scopes, checkpoint, on_progress, job_config)
 
 
 def _train_round(

@@ -29,6 +29,8 @@ from tabnas.space import Architecture, Precision
 TEACHER_SHARES = (0.7, 0.4)
 """Shares of the teacher's answers in the target; which is better differs from table to table
 (results/teachers.md)."""
+RUNNERS_UP = 2
+"""Architectures besides the best that learn the best lesson."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +54,16 @@ def train_candidates(
     checkpoint: StepCheckpoint,
     pool: JobPool,
 ) -> list[Candidate]:
-    """Train every architecture stand-alone, and the best of them with every lesson.
+    """Train every architecture stand-alone, in the rounds of `next_trials`.
 
-    With a teacher, architectures are compared by how they learn the first lesson: mostly the
-    teacher's answers. Then the best learns the others: fewer answers, and labels alone, which shows
-    what the teacher is worth. The trainings of a round work side by side.
-
-    Only the best candidate keeps its weights, and the same architecture by labels alone.
+    The trainings of a round work side by side. Only the best candidate keeps its weights, and the
+    same architecture by labels alone.
     """
     total = len(architectures) + len(list_lessons(run)) - 1
     phase = PhaseProgress("candidates", on_progress, total=total)
 
-    def train_round(trials: Sequence[Trial], trained: Sequence[Candidate] = ()) -> list[Candidate]:
-        candidates = list(trained)
+    candidates: list[Candidate] = []
+    while trials := next_trials(run, architectures, candidates):
         started = [
             _start_trial(run, trial, candidate_step_name(k), phase, checkpoint, pool)
             for k, trial in enumerate(trials, start=len(candidates))
@@ -74,30 +73,40 @@ def train_candidates(
             for number in find_worse(dict(enumerate(candidates))):
                 candidates[number] = replace(candidates[number], weights=None)
                 checkpoint.forget_arrays(candidate_step_name(number))
-        return candidates
-
-    first = train_round(first_trials(run, architectures))
-    candidates = train_round(following_trials(run, first), first)
     phase.finish()
     return candidates
 
 
-def first_trials(run: RunContext, architectures: Sequence[Architecture]) -> list[Trial]:
-    """Return the trials of the first round: every architecture with the first lesson."""
-    lesson = list_lessons(run)[0]
+def next_trials(
+    run: RunContext, architectures: Sequence[Architecture], candidates: Sequence[Candidate]
+) -> list[Trial]:
+    """Return the trials of the next round, from what was trained before; none after the last.
+
+    1. Every architecture learns the first lesson: with a teacher, mostly its answers.
+    2. The best learns the other lessons: fewer answers, and labels alone.
+    3. If another lesson is better, the next best architectures learn it, too: the order by the
+       first lesson may be another.
+    4. The best of all learns from labels alone, if it has not: that shows what the teacher is
+       worth.
+    """
+    first, *others = list_lessons(run)
+    rounds = [[(architecture, first) for architecture in architectures]]
+    if candidates:
+        by_first = sorted(
+            (one for one in candidates if one.lesson == first), key=lambda one: one.loss
+        )
+        best = min(candidates, key=lambda one: one.loss)
+        rounds += [
+            [(by_first[0].architecture, lesson) for lesson in others],
+            [(one.architecture, best.lesson) for one in by_first[1 : 1 + RUNNERS_UP]],
+            [(best.architecture, LABELS_ONLY)],
+        ]
+    trained = {(one.architecture, one.lesson) for one in candidates}
+    missing = ([pair for pair in pairs if pair not in trained] for pairs in rounds)
     return [
         Trial(architecture, lesson, run.plan.list_precisions(architecture))
-        for architecture in architectures
+        for architecture, lesson in next(filter(None, missing), [])
     ]
-
-
-def following_trials(run: RunContext, candidates: Sequence[Candidate]) -> list[Trial]:
-    """Return the trials of the second round: the best architecture with the other lessons."""
-    if not candidates:
-        return []
-    best = min(candidates, key=lambda candidate: candidate.loss).architecture
-    precisions = run.plan.list_precisions(best)
-    return [Trial(best, lesson, precisions) for lesson in list_lessons(run)[1:]]
 
 
 def list_lessons(run: RunContext) -> tuple[Lesson, ...]:

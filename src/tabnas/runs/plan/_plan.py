@@ -25,7 +25,8 @@ SIMPLER_CANDIDATES = 3
 """Maximum number of simpler networks that are tried on small tables: see
 `search/_selection.py`."""
 TEACHER_TRAININGS = 2
-"""Trainings, besides those of the candidates, that find out how much a teacher helps."""
+"""Trainings, besides those of the candidates, that find out how much a teacher helps; there are a
+few more if another lesson is better than the first."""
 
 # How much longer a phase takes than only its training steps; measured on five tables.
 SEARCH_OVERHEAD = 2.5  # children above the limit, and evaluations on validation rows
