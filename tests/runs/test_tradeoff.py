@@ -107,7 +107,7 @@ def test_small_tables_try_simpler_networks_unless_candidates_is_set(tradeoff) ->
         assert [(plan.candidates, plan.try_simpler) for plan in plans] == [(n, simpler)] * 3
     embedded = make_tradeoff(candidates=None, knots=5)
     assert [run.plan.candidates for run in embedded.runs] == [1] * 3
-    assert [run.plan.equal_dimensions for run in embedded.runs] == [(0, 2), (0, 2, 4), (0, 2, 4)]
+    assert [run.plan.equal_dimensions for run in embedded.runs] == [(0,), (0, 2, 4), (0, 2, 4)]
     chosen = make_tradeoff(candidates=None, knots=5, widths=(0, 4))  # one more with embeddings
     assert [run.plan.candidates for run in chosen.runs] == [3] * 3
     architectures = {
