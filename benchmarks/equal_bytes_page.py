@@ -41,6 +41,8 @@ def write_page(out: Path) -> None:
         "limit, or was not measured. How each method is tuned is in the modules of "
         "`benchmarks/peers`.",
     ]
+    if "note" in ours:  # on rows that were measured in another way than the others
+        lines += ["", ours["note"]]
     if len(summary["limits"]) > 1:
         _draw(summary, out / PICTURE)
         alt = "Loss against bytes for every table, one curve for each method"
