@@ -182,9 +182,16 @@ def _draw(summary: dict[str, Any], path: Path) -> None:
         axis.set_xlabel("kilobytes", fontsize=9)
     for axis in axes[::COLUMNS]:
         axis.set_ylabel("loss on test rows", fontsize=9)
-    handles, labels = axes[0].get_legend_handles_labels()
-    handles.append(Line2D([], [], color="black", linestyle=":", linewidth=1))
-    labels.append("without a limit")
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=8, frameon=False)
+    drawn = {
+        label: line
+        for axis in axes
+        for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    named = {label: drawn[label] for label in COLOURS if label in drawn}
+    named["without a limit"] = Line2D([], [], color="black", linestyle=":", linewidth=1)
+    figure.legend(
+        list(named.values()), list(named), loc="outside lower center", ncols=8, fontsize=8,
+        frameon=False,
+    )  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
     save_figure(figure, path)
