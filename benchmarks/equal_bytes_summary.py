@@ -52,7 +52,11 @@ def summarize(contents: dict[str, Any]) -> dict[str, Any]:
 
 
 def summarize_limit(methods: dict[str, Losses], tables: list[str], limit: int) -> dict[str, Any]:
-    """Return the mean losses within a limit, and on how many tables each method is ahead."""
+    """Return the mean losses within a limit, and on how many tables each method is ahead.
+
+    `ours` counts the tables on which the default is ahead of all methods but our own; the better of
+    its variants by test loss would not be a fair count.
+    """
     rows: list[dict[str, Any]] = []
     for table in tables:
         means = {
@@ -74,10 +78,15 @@ def summarize_limit(methods: dict[str, Losses], tables: list[str], limit: int) -
     return {
         "limit": limit,
         "tables": len(rows),
-        "ours": sum(method in OURS for method in best),
+        "ours": sum(_is_ahead(row["losses"]) for row in rows),
         "ahead": {method: best.count(method) for method in methods if method in best},
         "rows": rows,
     }
+
+
+def _is_ahead(losses: dict[str, float]) -> bool:
+    others = [loss for method, loss in losses.items() if method not in OURS]
+    return losses["tabnas"] < min(others, default=float("inf"))
 
 
 def make_curves(methods: dict[str, Losses], table: str, limits: list[int]) -> dict[str, Any]:
