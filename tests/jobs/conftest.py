@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,8 @@ from tests.processes import import_path, start
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-START_TIMEOUT = 60.0  # seconds for a cluster to start
+START_TIMEOUT = 300.0  # seconds for a cluster to start; on a busy machine, a minute is not enough
+START_ATTEMPTS = 4  # another process may take a port before the cluster does
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +31,14 @@ def importable_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
 def ray_address() -> Iterator[str]:
     """Start a Ray cluster of two workers."""
     ray = pytest.importorskip("ray", reason="Ray has no wheels for this Python")
-    ports = [free_port() for _ in range(3)]
+    with started_server(start_ray) as port:
+        yield f"127.0.0.1:{port}"
+        ray.shutdown()  # a test that failed may have left a connection, and Ray would exit
+
+
+@contextmanager
+def start_ray() -> Iterator[int]:
+    ports = free_ports(3)
     # the paths of sockets in that folder must be short
     with TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
         command = [
@@ -37,25 +47,36 @@ def ray_address() -> Iterator[str]:
             "--min-worker-port", "0", "--max-worker-port", "0", "--object-store-memory", "80000000",
             "--include-dashboard=false", "--disable-usage-stats", "--temp-dir", folder,
         ]  # fmt: skip
-        with running(command, Path(folder) / "log.txt"):
-            wait_for(ports[0])
-            yield f"127.0.0.1:{ports[0]}"
-            ray.shutdown()  # a test that failed may have left a connection, and Ray would exit
+        with running(command, Path(folder) / "log.txt", ports[0]):
+            yield ports[0]
 
 
-@pytest.fixture(scope="session")
-def dask_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a Dask cluster of two workers, which gives up a job after two of them died."""
-    pytest.importorskip("distributed")
-    folder, port = tmp_path_factory.mktemp("dask"), free_port()
-    address = f"tcp://127.0.0.1:{port}"
-    scheduler = ["scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
-    workers = ["worker", address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard"]
-    with ExitStack() as stack:
-        stack.enter_context(running([BIN / "dask", *scheduler], folder / "scheduler.txt"))
-        wait_for(port)
-        stack.enter_context(running([BIN / "dask", *workers], folder / "workers.txt"))
-        yield address
+@pytest.fixture
+def dask_address(tmp_path: Path) -> Iterator[str]:
+    """Start a Dask cluster of two workers, which gives up a job after two of them died.
+
+    Every test has its own: some kill workers, and others would have to wait for new ones.
+    """
+    distributed = pytest.importorskip("distributed")
+
+    @contextmanager
+    def start_scheduler() -> Iterator[int]:
+        (port,) = free_ports(1)
+        address = ["--host", "127.0.0.1", "--port", port]
+        command = [BIN / "dask", "scheduler", *address, "--no-dashboard"]
+        with running(command, tmp_path / "scheduler.txt", port):
+            yield port
+
+    with started_server(start_scheduler) as port:
+        address = f"tcp://127.0.0.1:{port}"
+        workers = [
+            BIN / "dask", "worker", address, "--nworkers", "2", "--nthreads", "1", "--no-dashboard",
+            "--local-directory", tmp_path,
+        ]  # fmt: skip
+        with running(workers, tmp_path / "workers.txt"):
+            with distributed.Client(address, set_as_default=False) as client:
+                client.wait_for_workers(2, timeout=START_TIMEOUT)
+            yield address
 
 
 @pytest.fixture
@@ -74,35 +95,56 @@ every_backend = pytest.mark.parametrize(
 )
 
 
+class NotStartedError(Exception):
+    """A server ended before it listened to its port."""
+
+
 @contextmanager
-def running(command: list[object], log: Path) -> Iterator[None]:
-    """Run a process until the end of the block, together with its children."""
+def started_server(start_server: Callable[[], AbstractContextManager[int]]) -> Iterator[int]:
+    """Start a server and return its port; if it ends at once, start it again with other ports."""
+    with ExitStack() as stack:
+        for attempt in range(START_ATTEMPTS):
+            try:
+                port = stack.enter_context(start_server())
+                break
+            except NotStartedError:
+                if attempt + 1 == START_ATTEMPTS:
+                    raise
+        yield port
+
+
+@contextmanager
+def running(command: list[object], log: Path, port: int | None = None) -> Iterator[None]:
+    """Run a process until the end of the block, which begins when it listens to the port."""
     counts = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
     environment = import_path(ROOT) | counts
     with log.open("w") as output:
         process = start(command, stdout=output, stderr=output, env=environment, cwd=log.parent)
         try:
+            if port is not None and not listens(process, port):
+                raise NotStartedError(f"{command} ended or did not listen: {log.read_text()}")
             yield
         finally:
             process.terminate()
             process.wait()
 
 
-def free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
+def free_ports(count: int) -> list[int]:
+    """Return different ports that nobody listens to."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for listening in sockets:
+            listening.bind(("127.0.0.1", 0))
+        return [listening.getsockname()[1] for listening in sockets]
 
 
-def wait_for(port: int) -> None:
-    """Wait until a process listens to the port."""
+def listens(process: subprocess.Popen[Any], port: int) -> bool:
+    """Wait until a process listens to a port; return whether it does."""
     until = time.monotonic() + START_TIMEOUT
-    while True:
+    while process.poll() is None and time.monotonic() < until:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
+            return True
         except OSError:
-            if time.monotonic() > until:
-                raise
             time.sleep(0.1)
+    return False

@@ -18,7 +18,7 @@ import pytest
 from tabnas import TabNASError
 from tabnas.jobs import JobConfig, _executor, check_cluster, run_jobs
 from tests.jobs import work
-from tests.jobs.conftest import ROOT, every_backend, free_port
+from tests.jobs.conftest import ROOT, every_backend, free_ports
 from tests.processes import TIMEOUT, started, wait_until
 
 JOBS = list(range(8))
@@ -110,7 +110,7 @@ def test_the_error_without_a_cluster_says_how_to_start_one(
         f"tabnas.jobs._{backend}", reason="is not installed", exc_type=TabNASError
     )
     monkeypatch.setattr(kind, "CONNECT_TIMEOUT", 0.5)
-    unused = f"127.0.0.1:{free_port()}"
+    unused = f"127.0.0.1:{free_ports(1)[0]}"
     address = unused if backend == "ray" else f"tcp://{unused}"
     with pytest.raises(TabNASError, match=rf"answers at {address} .*start one with"):
         check_cluster(JobConfig(backend=backend, address=address))
