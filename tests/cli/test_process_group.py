@@ -266,19 +266,24 @@ def test_only_the_first_rank_prints_and_workers_default_to_the_ranks(
 def test_a_dead_rank_ends_the_job_which_any_number_of_ranks_resumes(
     company: Company, whole: dict[str, Any], place: Path
 ) -> None:
-    folder = make_started_run(place / "killed", place / "t.parquet", SETTINGS, PLAN)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     asked = ["-m", "tabnas", "resume", "killed", "--quiet", "--checkpoint-seconds", "1e-9"]
-    with started([*launcher, *asked], cwd=place, stderr=subprocess.PIPE, text=True) as torchrun:
-        wait_for(folder / "checkpoint", "*.checkpoint")
-        *_, last = workers_of(torchrun.pid)
-        os.kill(last, signal.SIGKILL)
-        _, said = torchrun.communicate(timeout=TIMEOUT)
-    assert torchrun.returncode != 0
-    ours = [line for line in said.splitlines() if line.startswith("tabnas:")]
+    ours: list[str] = []
+    for _ in range(3):  # torchrun may end the other rank before that one notices
+        shutil.rmtree(place / "killed", ignore_errors=True)
+        folder = make_started_run(place / "killed", place / "t.parquet", SETTINGS, PLAN)
+        with started([*launcher, *asked], cwd=place, stderr=subprocess.PIPE, text=True) as torchrun:
+            wait_for(folder / "checkpoint", "*.checkpoint")
+            *_, last = workers_of(torchrun.pid)
+            os.kill(last, signal.SIGKILL)
+            _, printed = torchrun.communicate(timeout=TIMEOUT)
+        assert torchrun.returncode != 0
+        ours = [line for line in printed.splitlines() if line.startswith("tabnas:")]
+        if ours:
+            break
     assert len(ours) == 1
     assert ours[0].endswith("; continue with: torchrun ... -m tabnas resume killed")
-    assert "tabnas/" not in said  # no line of ours in a traceback
+    assert "tabnas/" not in printed  # no line of ours in a traceback
     assert list(folder.glob("checkpoint/*.checkpoint"))
     shutil.copytree(folder, place / "killed, then two")
     assert run(["resume", str(folder), "--quiet"]) == 0

@@ -1,7 +1,7 @@
 """The command line.
 
 Exit codes: 0 success, 1 a bug of tabnas, 2 an error in the input, 3 one of several processes was
-lost, 130 interrupted, 143 terminated.
+lost or a run that is watched has stopped, 130 interrupted, 143 terminated.
 """
 
 from __future__ import annotations

@@ -54,11 +54,22 @@ def report_interruption(
             console.print(message, markup=False, soft_wrap=True)
         code = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
         raise CommandExitError(code) from None
-    except LostRankError as error:
+    except (LostRankError, SystemExit) as error:
+        # SIGTERM, which exits, may come from the launcher while an error is on its way here
+        lost = next((each for each in _contexts(error) if isinstance(each, LostRankError)), None)
+        if lost is None:
+            raise
         if process_group.elect_reporter():
-            message = f"tabnas: {error}; {recovery_advice(folder, process_group)}"
+            message = f"tabnas: {lost}; {recovery_advice(folder, process_group)}"
             console.print(message, markup=False, soft_wrap=True)
         raise CommandExitError(RANK_LOST) from None
+
+
+def _contexts(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, the one that was handled when it was raised, and so on."""
+    while error is not None:
+        yield error
+        error = error.__context__
 
 
 def execute(
