@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -13,7 +17,7 @@ import pytest
 
 from tabnas.processes import use_processes
 from tabnas.runs import PlannedRun, Progress, RunCheckpoint, RunStopped, _job_pool
-from tabnas.runs._job_pool import JobPool
+from tabnas.runs._job_pool import Job, JobPool
 from tabnas.runs.checkpoints._step_checkpoint import StepCancelledError
 from tabnas.threads import claim_cores, limit_threads, release_cores
 from tests.runs.helpers import StopsAt, collect_bits, make_shop_tradeoff, plan_short_run
@@ -24,8 +28,8 @@ SECONDS = 20.0  # after which a test that waits has failed
 class Counter:
     """Work that counts its steps until it is told to end."""
 
-    def __init__(self, checkpoint: RunCheckpoint, name: str) -> None:
-        self.checkpoint, self.name = checkpoint, name
+    def __init__(self, checkpoint: RunCheckpoint, name: str, pause: float = 0.001) -> None:
+        self.checkpoint, self.name, self.pause = checkpoint, name, pause
         self.steps = 0
         self.has_begun = threading.Event()
 
@@ -35,7 +39,7 @@ class Counter:
             self.checkpoint.save_if_due()
             self.steps += 1
             self.has_begun.set()
-            sleep(0.001)
+            sleep(self.pause)
 
     def state_dict(self) -> dict[str, np.ndarray]:
         return {"steps": np.array(self.steps)}
@@ -204,6 +208,58 @@ def test_a_signal_stops_all_tasks_and_saves_their_states(tmp_path: Path) -> None
         again = Counter(resumed, counter.name)
         resumed.start_or_restore(counter.name, again)
         assert again.steps == counter.steps > 0
+
+
+def test_a_signal_saves_the_states_of_all_while_nobody_waits(tmp_path: Path) -> None:
+    """One job notices the signal and ends long before the other leaves its state."""
+    checkpoint = RunCheckpoint(tmp_path)
+    quick = Counter(checkpoint, "quick")
+    slow = Counter(checkpoint, "slow", pause=0.3)
+
+    def run() -> None:
+        with JobPool(checkpoint, threads=2) as pool:
+            jobs = [pool.start("candidates", counter) for counter in (quick, slow)]
+            for counter in (quick, slow):
+                counter.has_begun.wait(SECONDS)
+            checkpoint.signals.received = signal.SIGTERM
+            assert wait_for(lambda: jobs[0].is_done)
+            jobs[0].result()
+
+    with pytest.raises(RunStopped):
+        run()
+    resumed = RunCheckpoint(tmp_path)
+    for counter in (quick, slow):
+        again = Counter(resumed, counter.name)
+        resumed.start_or_restore(counter.name, again)
+        assert again.steps == counter.steps > 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_job_that_is_done_holds_nothing_but_its_result(threads: int) -> None:
+    class Training:
+        """What a job works on."""
+
+    def start(pool: JobPool) -> tuple[Job[None], weakref.ref[Training]]:
+        training = Training()
+        return pool.start("candidates", partial(setattr, training, "done", True)), weakref.ref(
+            training
+        )
+
+    with JobPool(RunCheckpoint(), threads=threads) as pool:
+        job, training = start(pool)
+        job.result()
+        assert wait_for(lambda: training() is None)
+
+
+def test_the_switch_interval_is_restored_by_the_last_pool() -> None:
+    before = sys.getswitchinterval()
+    first, second = (JobPool(RunCheckpoint(), threads=2) for _ in range(2))
+    with ExitStack() as outer:
+        with first:
+            outer.enter_context(second)
+            assert sys.getswitchinterval() < before
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before
 
 
 def test_a_periodic_checkpoint_holds_the_states_of_all_jobs(tmp_path: Path) -> None:

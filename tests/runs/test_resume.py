@@ -27,6 +27,7 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs.checkpoints._file import read_checkpoint
+from tabnas.threads import limit_threads
 from tests.runs.helpers import (
     LIMITS,
     SHORT,
@@ -350,7 +351,8 @@ def die_while_writing(folder: str, phase: str, place: str) -> None:
         remove(path, missing_ok)
 
     os.fsync, os.replace, Path.unlink = fsync, replace, unlink  # type: ignore[assignment]
-    run.execute(checkpoint=checkpoint)
+    with limit_threads(1):  # no other step can end before all have left their states
+        run.execute(checkpoint=checkpoint)
 
 
 DEATHS = (

@@ -199,7 +199,12 @@ def _train_on(
         checkpoint.start_or_restore(name, trainer)
         progress = PhaseProgress(phase, on_progress, total=1.0)
         on_fraction = progress.add_job(str(chosen.architecture))
-        trainer.run(on_step=make_training_callback(trainer, on_fraction, checkpoint.save_if_due))
+        on_step = make_training_callback(trainer, on_fraction, checkpoint.save_if_due)
+        try:
+            trainer.run(on_step=on_step)
+        except NonFiniteLossError:
+            checkpoint.abandon()
+            raise
         on_fraction(1.0)
         checkpoint.record(name, {}, trainer.net.weights())
     return checkpoint.arrays(name)

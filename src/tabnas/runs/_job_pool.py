@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import copy_context
 from functools import partial
-from threading import Condition, Thread, get_ident
+from threading import Condition, Lock, Thread, get_ident
 from time import monotonic, perf_counter
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
@@ -37,7 +37,7 @@ class Job(Generic[Result]):
     def __init__(self, pool: JobPool, phase: Phase, call: Callable[[], Result]) -> None:
         self._pool = pool
         self._phase = phase
-        self._call = call
+        self._call: Callable[[], Result] | None = call
         self._result: Result | None = None
         self.error: BaseException | None = None
         self.is_done = False
@@ -48,12 +48,14 @@ class Job(Generic[Result]):
         return cast(Result, self._result)
 
     def run(self) -> None:
-        """Call the function in this thread."""
+        """Call the function in this thread, and forget it with all that it holds."""
+        assert self._call is not None
         try:
             with self._pool.measure(self._phase):
                 self._result = self._call()
         except BaseException as error:
             self.error = error
+        self._call = None
         self.is_done = True
 
 
@@ -90,13 +92,12 @@ class JobPool:
         self._reports: deque[tuple[ProgressCallback, Progress]] = deque()
         self._seconds: dict[str, float] = {}
         self._began = perf_counter()
-        self._processes = ExitStack()
+        self._contexts = ExitStack()
 
     def __enter__(self) -> JobPool:
-        self._switch_interval = sys.getswitchinterval()
         if self.threads > 1:
-            self._processes.enter_context(use_processes())
-            sys.setswitchinterval(min(SWITCH_SECONDS, self._switch_interval))
+            self._contexts.enter_context(use_processes())
+            self._contexts.enter_context(_switch_often())
         return self
 
     def __exit__(
@@ -105,8 +106,7 @@ class JobPool:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        sys.setswitchinterval(self._switch_interval)
-        self._processes.close()
+        self._contexts.close()
         if kind is not None and self._active:
             self._checkpoint.cancel()
             self._drop_waiting()
@@ -167,6 +167,8 @@ class JobPool:
                 self._stop()
         self._owner_waits = False
         self._report()
+        if self._failed is not None and isinstance(self._failed.error, RunStopped):
+            self._stop()  # the other steps may not have saved their states yet
         self._raise_error_of(self._failed or job)
 
     @contextmanager
@@ -246,3 +248,28 @@ class JobPool:
     def _raise_error_of(self, job: Job[Any]) -> None:
         if job.error is not None:
             raise job.error
+
+
+class _SwitchInterval:
+    """Python's interval between switches of threads, before the first pool and now."""
+
+    lock = Lock()
+    pools = 0
+    before = 0.0
+
+
+@contextmanager
+def _switch_often() -> Iterator[None]:
+    """Let threads switch every `SWITCH_SECONDS` while any pool of this process is at work."""
+    with _SwitchInterval.lock:
+        if _SwitchInterval.pools == 0:
+            _SwitchInterval.before = sys.getswitchinterval()
+            sys.setswitchinterval(min(SWITCH_SECONDS, _SwitchInterval.before))
+        _SwitchInterval.pools += 1
+    try:
+        yield
+    finally:
+        with _SwitchInterval.lock:
+            _SwitchInterval.pools -= 1
+            if _SwitchInterval.pools == 0:
+                sys.setswitchinterval(_SwitchInterval.before)

@@ -163,8 +163,10 @@ class RunCheckpoint:
 
     def abandon(self) -> None:
         """Forget the step that runs in this thread: it has failed, and nothing waits for it."""
+        step = getattr(self._thread, "step", "")
         with self._lock:
-            self._running.pop(getattr(self._thread, "step", ""), None)
+            self._running.pop(step, None)
+            self._states.pop(step, None)
 
     def save(self) -> None:
         """Save the checkpoint, as soon as every step that runs beside the caller's allows it."""

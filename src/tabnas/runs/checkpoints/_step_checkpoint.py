@@ -42,6 +42,8 @@ class StepCheckpoint(Protocol):
 
     def start_or_restore(self, name: str, work: Resumable) -> None: ...
 
+    def abandon(self) -> None: ...
+
     def save_if_due(self) -> None: ...
 
     def save(self) -> None: ...
@@ -78,6 +80,9 @@ class ScopedCheckpoint:
 
     def start_or_restore(self, name: str, work: Resumable) -> None:
         self._checkpoint.start_or_restore(self._full(name), work)
+
+    def abandon(self) -> None:
+        self._checkpoint.abandon()
 
     def save_if_due(self) -> None:
         self._checkpoint.save_if_due()
