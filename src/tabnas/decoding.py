@@ -30,6 +30,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.formatting import is_utf8, shorten
 
@@ -182,6 +184,15 @@ def to_builtins(value: Any) -> Any:
     if isinstance(value, Enum | Path):
         return str(value)
     return value
+
+
+def to_python(value: Any) -> Any:
+    """Return a scalar of NumPy as a value of Python, which files can hold, and all else as it is.
+
+    >>> to_python(np.int64(3)), to_python("3")
+    (3, '3')
+    """
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def describe_value(value: object) -> str:

@@ -6,6 +6,7 @@ import itertools
 import re
 from dataclasses import replace
 from html import unescape
+from time import sleep
 from types import SimpleNamespace
 
 import numpy as np
@@ -36,7 +37,9 @@ from tabnas.runs import (
 from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs.candidates._training import CandidateTraining
 from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name
+from tabnas.search import Search
 from tabnas.space import Architecture
+from tabnas.threads import limit_threads
 from tests.cli.conftest import write_csv
 from tests.latency.conftest import make_latency_table
 from tests.runs.helpers import (
@@ -327,6 +330,41 @@ def test_a_resumed_tradeoff_measures_only_finished_models(latency_file, tmp_path
     assert len(machine.calls) == len(LATENCIES)  # only the finished model of each limit
 
 
+def test_nothing_is_trained_while_latency_is_measured(latency_file, monkeypatch) -> None:
+    """The vocabularies of the limits differ, so each has a search of its own."""
+    steps = itertools.count(1)
+    last = 0
+
+    def count(self) -> None:
+        nonlocal last
+        last = next(steps)
+        train(self)
+
+    train = Search._train
+    monkeypatch.setattr(Search, "_train", count)
+    trained_meanwhile = []
+    pauses = itertools.repeat(0)
+
+    class Watching(FakeMachine):
+        def __call__(self, *arguments, **options):
+            before = last
+            sleep(next(pauses))
+            trained_meanwhile.append(last - before)
+            return super().__call__(*arguments, **options)
+
+    settings = RunSettings(
+        limits={"latency_us": 1e5}, latency_table=latency_file, reference_models=False, candidates=1
+    )
+    with limit_threads(2):
+        curve = plan_tradeoff(make_shops(), settings, SHOP_LIMITS, measure=Watching())
+        assert len(curve.groups) == len(SHOP_LIMITS)
+        trained_meanwhile.clear()
+        pauses = itertools.chain([1], itertools.repeat(0))  # only the first one takes long
+        curve.execute()
+    assert trained_meanwhile
+    assert not any(trained_meanwhile)
+
+
 def test_a_network_too_slow_for_a_tight_limit_is_a_candidate_for_a_wider_one(latency_file) -> None:
     machine = SlowWhenTrained(extra_us=3.0)
     best = plan_short_latencies(latency_file, machine).execute()[0].model.architecture
@@ -395,6 +433,32 @@ def test_limits_with_the_same_embeddings_share_a_search() -> None:
     assert [len(group) for group in curve.groups] == [1, 2]
     assert curve.runs[1].plan.feasible.space is curve.runs[2].plan.feasible.space
     assert curve.runs[1].data is curve.runs[2].data
+
+
+def test_a_limit_may_have_no_candidate_that_a_tighter_one_has_not() -> None:
+    """The middle limit falls back to the embeddings of the first, and so does the last."""
+    rng = np.random.default_rng(4)
+    columns = {
+        "x": rng.normal(size=240),
+        "c": [f"k{code}" for code in rng.integers(0, 60, 240)],
+        "y": rng.integers(0, 2, 240),
+    }
+    settings = RunSettings(
+        limits={"flops": 10**6}, widths=(0, 4), numeric_dimensions=(0,), metric="auc",
+        reference_models=False,
+    )  # fmt: skip
+    data = LabelledTable.from_table(Table.from_data(columns), "y")
+    curve = plan_tradeoff(data, settings, (30, 2_000, 4_000))
+    assert [len(group) for group in curve.groups] == [1, 2]
+    first, middle, last = curve.execute()
+    assert first.data is middle.data is last.data
+    assert first.chosen.loss == last.chosen.loss
+
+
+def test_limits_may_be_numbers_of_numpy() -> None:
+    curve = make_tradeoff(limits=np.array(LIMITS))
+    assert curve.limits == tuple(sorted(LIMITS))
+    assert all(type(limit) is int for limit in curve.limits)
 
 
 def test_a_resumed_tradeoff_with_categories_ends_with_the_same_bits(

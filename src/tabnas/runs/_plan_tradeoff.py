@@ -7,6 +7,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+from tabnas.decoding import to_python
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.latency import Measure
@@ -139,7 +140,7 @@ def _share_supernet(plans: Sequence[Plan]) -> list[Plan]:
 
 
 def _check_limits(limits: Sequence[float], cost: str) -> tuple[float, ...]:
-    ascending = tuple(sorted(set(limits)))
+    ascending = tuple(sorted(set(map(to_python, limits))))
     for limit in ascending:
         if _is_integer(cost) and limit % 1:
             raise TabNASError(f"limits on {cost} must be integers, got {limit!r}; round it down")

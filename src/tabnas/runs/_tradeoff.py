@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any
 
 from tabnas.feasible import FeasibleSet
@@ -114,21 +115,13 @@ def _execute(
 ) -> tuple[FinishedRun, ...]:
     with pool.measure("preparation"):
         warm_up_engine(tradeoff.runs[0].plan.engine)
-    groups = [
-        pool.start(
-            "search",
-            partial(
-                _search_group,
-                group,
-                on_progress,
-                ScopedCheckpoint(checkpoint, f"group {number + 1}"),
-            ),
-        )
-        for number, group in enumerate(tradeoff.groups)
-    ]
-    if tradeoff.runs[0].plan.latency is not None:
-        for group in groups:
-            group.result()  # it measures networks, so nothing works beside it
+    measures_latency = tradeoff.runs[0].plan.latency is not None
+    groups = []
+    for number, group in enumerate(tradeoff.groups, start=1):
+        scope = ScopedCheckpoint(checkpoint, f"group {number}")
+        groups.append(pool.start("search", partial(_search_group, group, on_progress, scope)))
+        if measures_latency:
+            groups[-1].result()  # nothing may work beside it
     get_references = start_references(tradeoff.runs[-1], on_progress, checkpoint, pool)
     # one teacher for all limits
     answers, teachers = run_teacher(tradeoff.runs[-1], on_progress, checkpoint, pool)
@@ -149,7 +142,8 @@ def _execute(
         earlier = _carry_over(finished_runs[-1]) if finished_runs else []
         if finished_runs and finished_runs[-1].data is not run.data:
             candidates = train_candidates(run, search.architectures, on_limit_progress, scope, pool)
-            if min(candidate.loss for candidate in candidates) <= finished_runs[-1].chosen.loss:
+            best = min((candidate.loss for candidate in candidates), default=inf)
+            if best <= finished_runs[-1].chosen.loss:
                 earlier = []
             else:  # wider embeddings did not pay
                 run = _reuse_embeddings(run, finished_runs[-1])
