@@ -10,11 +10,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
 
 from tabnas.data import ClassTarget, DataWarning, Shares, Table
-from tabnas.errors import TabNASError
+from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor, _base
-from tabnas.estimators._run_settings import resolve_n_jobs
+from tabnas.estimators._run_settings import make_run_settings, resolve_n_jobs
 from tabnas.runs import LabelledTable, RunCheckpoint, RunSettings, plan_run
 from tabnas.threads import available_threads, get_threads
 from tests.estimators.conftest import SMALL
@@ -88,6 +89,20 @@ def test_numeric_predictions_are_in_the_units_of_the_target(default_trainings: N
     regressor = TabNASRegressor(**SMALL)
     regressor.fit(features[::2], y[::2])
     assert regressor.score(features[1::2], y[1::2]) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, {"parameters": 20_000}),
+        ({"max_bytes": 90_000}, {"bytes": 90_000}),
+        ({"max_parameters": 7, "max_flops": 9}, {"parameters": 7, "flops": 9}),
+    ],
+)
+def test_parameters_are_limited_if_nothing_else_is(
+    given: dict[str, int], expected: dict[str, int]
+) -> None:
+    assert make_run_settings(TabNASClassifier(**given), {}).limits == expected
 
 
 def test_fitted_attributes() -> None:
@@ -327,7 +342,6 @@ def test_weights_shift_the_predictions() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"max_parameters": None}, "at least one limit must be set"),
         ({"max_parameters": 2}, "parameters"),
         ({"metric": "rmse"}, "metric of a binary target"),
         ({"class_weight": "balance"}, "balanced"),
@@ -347,6 +361,22 @@ def test_weights_shift_the_predictions() -> None:
 def test_parameters_are_checked_when_fitting(birds: Any, changed: Any, message: str) -> None:
     with pytest.raises(TabNASError, match=message):
         TabNASClassifier(**SMALL | changed).fit(*birds)
+
+
+def test_an_estimator_whose_fit_has_failed_is_not_fitted(birds: Any) -> None:
+    classifier = TabNASClassifier(**SMALL | {"max_parameters": 2})
+    with pytest.raises(InfeasibleError):
+        classifier.fit(*birds)
+    with pytest.raises(NotFittedError):
+        classifier.predict(birds[0])
+
+
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)])
+def test_a_run_in_a_folder_needs_a_seed(birds: Any, tmp_path: Path, random_state: Any) -> None:
+    classifier = TabNASClassifier(**SMALL | {"random_state": random_state})
+    with pytest.raises(TabNASError, match="random_state must be an integer if run_dir is given"):
+        classifier.fit(*birds, run_dir=tmp_path / "run")
+    assert not list(tmp_path.iterdir())
 
 
 def test_y_is_checked(birds: Any) -> None:

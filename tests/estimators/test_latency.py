@@ -26,7 +26,6 @@ def device(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("kind", [TabNASClassifier, TabNASRegressor])
 def test_limits_hold_and_are_shown(kind: type, device: Path) -> None:
     estimator = kind(
-        max_parameters=None,
         max_latency_us=30,
         max_batch_latency_us=300,
         latency_table=device,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import Any
 
+import numpy as np
 import pytest
+import tomli_w
 
 from tabnas.errors import TabNASError
-from tabnas.runs import (
-    RunSettings,
-)
+from tabnas.runs import RunSettings
 from tests.runs.helpers import LIMITS
 
 
@@ -42,6 +43,15 @@ from tests.runs.helpers import LIMITS
 def test_malformed_settings_are_refused(options: Any) -> None:
     with pytest.raises(TabNASError):
         RunSettings.from_dict(options)
+
+
+def test_numbers_of_numpy_become_numbers_of_python() -> None:
+    settings = RunSettings(
+        limits={"parameters": np.int64(500)}, widths=np.array([8, 16]), candidates=np.int32(2),
+        time=np.float32(0.5),
+    )  # fmt: skip
+    written = tomli_w.dumps(settings.to_dict())
+    assert RunSettings.from_dict(tomllib.loads(written)) == settings
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tabnas.data import Table
+from tabnas.errors import TabNASError
 from tabnas.estimators._features import categorical_kinds, check_features
 from tabnas.estimators._progress_logger import ProgressLogger
 from tabnas.estimators._run_settings import limit_names, make_run_settings, resolve_n_jobs
@@ -40,6 +42,11 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
 
         `features` and `unlabelled` are tables as the user has passed them.
         """
+        if run_dir is not None and not isinstance(self.random_state, Integral):
+            raise TabNASError(
+                "random_state must be an integer if run_dir is given, so that the run can be "
+                f"resumed, got {self.random_state!r}"
+            )
         if unlabelled is not None:
             data = data.with_unlabelled(check_features(self, unlabelled, reset=False))
         kinds = categorical_kinds(data.features, self.categorical_features)
@@ -78,6 +85,9 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         self.model_ = model
         self.architecture_ = model.architecture
         self.costs_ = model.costs
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
 
     def _check_features(self, features: Any) -> Table:
         """Return the rows to predict as a table."""
@@ -160,7 +170,7 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> CExportResult:
         """Write the fitted model as `model.h` and `model.c`, for devices without any runtime.
 
-        `model_test.c` has a few rows of X with their predictions, to test a device.
+        `model_test.c` has synthetic rows with their predictions, to test a device.
 
         If there is a C compiler, they are written only if they predict the same as `predict` and
         `predict_proba`.

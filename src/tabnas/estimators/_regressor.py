@@ -33,9 +33,9 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    max_parameters : int or None, default=20_000
-        Maximum number of trained parameters, including embeddings. None means no such limit; at
-        least one limit must be set.
+    max_parameters : int or None, default=None
+        Maximum number of trained parameters, including embeddings. None means 20,000 if nothing
+        else is limited, and no such limit otherwise.
     max_dense_parameters : int or None, default=None
         Maximum number of weights and biases of the dense layers.
     max_flops : int or None, default=None
@@ -141,7 +141,7 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        max_parameters: int | None = 20_000,
+        max_parameters: int | None = None,
         *,
         max_dense_parameters: int | None = None,
         max_flops: int | None = None,

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tabnas.errors import TabNASError, check_int
+from tabnas.errors import check_int
 from tabnas.settings import RunSettings, Shares, get_settings
 from tabnas.threads import available_threads
+
+DEFAULT_LIMITS = {"parameters": 20_000}
 
 
 def limit_names(kind: type) -> list[str]:
@@ -25,11 +27,6 @@ def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
     names = limit_names(type(estimator))
     limits = {name: getattr(estimator, f"max_{name}") for name in names}
     limits = {name: upper for name, upper in limits.items() if upper is not None}
-    if not limits:
-        raise TabNASError(
-            "at least one limit must be set, but all are None; set one of "
-            + ", ".join(f"max_{name}" for name in names)
-        )
     parameters = signature(type(estimator)).parameters
     values = {
         setting.name: getattr(estimator, setting.name)
@@ -44,7 +41,7 @@ def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
         values["latency_table"] = str(values["latency_table"])
     return RunSettings(
         **values | {"refit": bool(estimator.refit)},
-        limits=limits,
+        limits=limits or DEFAULT_LIMITS,
         shares=Shares(validation=estimator.validation_fraction, test=0.0),
         kinds=kinds,
         reference_models=False,

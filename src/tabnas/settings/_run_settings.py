@@ -8,7 +8,7 @@ from math import inf
 from numbers import Real
 from typing import Any, Literal, get_args
 
-from tabnas.decoding import decode, describe_value
+from tabnas.decoding import decode, describe_value, to_python
 from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.nets import ENGINES
 from tabnas.settings._setting import check_type, get_settings, setting
@@ -250,14 +250,16 @@ class RunSettings:
         set_field = object.__setattr__
         for name in ("limits", "kinds"):
             check_type(name, getattr(self, name), Mapping, "names with values")
-            set_field(self, name, dict(getattr(self, name)))
+            values = getattr(self, name).items()
+            set_field(self, name, {key: to_python(value) for key, value in values})
         for name in ("drop", "teacher_columns", "widths", "numeric_dimensions"):
             value = getattr(self, name)
             if value is not None:
                 if not isinstance(value, Iterable) or isinstance(value, str | Mapping):
                     raise TabNASError(f"{name} must be a list, got {describe_value(value)}")
-                set_field(self, name, tuple(value))
+                set_field(self, name, tuple(map(to_python, value)))
         for each in get_settings(type(self)):
+            set_field(self, each.name, to_python(getattr(self, each.name)))
             each.check(getattr(self, each.name))
         for width in self.widths or ():
             if check_int("a width", width, minimum=0) > MAX_WIDTH:

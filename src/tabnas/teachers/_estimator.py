@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget, NumberTarget, Target
+from tabnas.decoding import to_python
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 from tabnas.teachers._rows import TeacherRows
@@ -178,8 +179,7 @@ class EstimatorTeacher:
         self, fitted: Any, target: ClassTarget, probabilities: FloatArray, rows: int
     ) -> FloatArray:
         """Return the probability of each class of the target; one that a fold lacks has 0."""
-        classes = list(getattr(fitted, "classes_", ()))
-        classes = [label.item() if isinstance(label, np.generic) else label for label in classes]
+        classes = list(map(to_python, getattr(fitted, "classes_", ())))
         if probabilities.shape != (rows, len(classes)):
             self._refuse(
                 f"a probability for each of {rows:,} rows and of the {len(classes)} classes_",
