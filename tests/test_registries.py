@@ -20,9 +20,18 @@ from tabnas.nets import ENGINES
 from tabnas.paper import load_ground_truth
 from tabnas.policy import REWARDS
 from tabnas.registries import by_name
+from tabnas.runs import build_run_result
 from tabnas.settings import RuntimeKind
-from tabnas.space import COSTS, Architecture, SearchSpace, TableCost, compute_costs
+from tabnas.space import (
+    COSTS,
+    Architecture,
+    CallableCost,
+    SearchSpace,
+    TableCost,
+    compute_costs,
+)
 from tabnas.strategies import STRATEGIES
+from tests.runs.helpers import plan_short_run
 
 ROOT = Path(tabnas.__file__).parent
 
@@ -84,13 +93,17 @@ def test_a_new_cost_breaks_nothing_that_is_older(monkeypatch: pytest.MonkeyPatch
     """Neither what was made before it, nor models that it has nothing to say about."""
     monkeypatch.setitem(COSTS, "units", COSTS["flops"])
     monkeypatch.setitem(COSTS, "bench", TableCost(name="bench", layers={}, heads={}))
+    lookup = CallableCost(lambda architecture: {}[architecture], name="lookup")
+    monkeypatch.setitem(COSTS, "lookup", lookup)
     assert "units" not in load_ground_truth("letter").costs
     space = SearchSpace([[4]], inputs=3, outputs=1)
     known = compute_costs(space, Architecture((4,)))
     assert "units" in known
-    assert "bench" not in known
+    assert {"bench", "lookup"}.isdisjoint(known)
     with pytest.raises(TabNASError, match="the cost table 'bench' has no entry"):
         compute_costs(space, Architecture((4,)), required=["bench"])
+    finished = plan_short_run(100).execute()
+    assert {"bench", "lookup"}.isdisjoint(build_run_result(finished).costs)
 
 
 def test_two_of_one_name_are_refused() -> None:

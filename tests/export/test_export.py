@@ -20,7 +20,10 @@ from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.export import OnnxSession, export_onnx, onnx_inputs
 from tabnas.export._int8 import QuantizationResult
 from tabnas.export._onnx_file import OnnxFile, build_file
+from tabnas.latency import untrained_model
 from tabnas.model import Int8Array, Model
+from tabnas.model._limits import compute_network_costs
+from tabnas.space import Architecture, Precision
 from tests.export.strategies import make_untrained_model
 
 
@@ -212,6 +215,8 @@ def test_int8_is_smaller_and_its_score_is_measured(model: Model, tmp_path: Path)
     assert abs(small.int8_score - small.float32_score) <= 0.05 * small.float32_score
     metadata = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
     assert metadata["tabnas.weights"] == "int8"
+    as_int8 = compute_network_costs(model.spec, model.architecture, Precision.INT8)
+    assert json.loads(metadata["tabnas.costs"]) == as_int8
     outputs = OnnxSession((tmp_path / "m.onnx").read_bytes()).run(onnx_inputs(model, make_table()))
     np.testing.assert_allclose(
         outputs["probabilities"], model.predict_proba(make_table()), atol=0.05
@@ -238,6 +243,17 @@ def test_int8_that_is_no_smaller_is_an_error(tmp_path: Path) -> None:
     small = make_untrained_model(encoder, ClassTarget(name="kind", classes=("high", "low")), [2])
     with pytest.raises(TabNASError, match="must make the file smaller, but"):
         export_onnx(small, tmp_path / "m.onnx", check=make_table(), int8=True, margin=9.0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_int8_over_the_limit_is_an_error(tmp_path: Path) -> None:
+    """With its scales, int8 takes more bytes than float16 if layers have few inputs."""
+    encoder = TableEncoder.fit(make_table(), drop=["kind", "value"])
+    target = ClassTarget(name="kind", classes=("high", "low"))
+    model = untrained_model(Architecture((16, 2)), encoder, target, (1,), (), Precision.FLOAT16)
+    model = replace(model, limits={"bytes": model.costs["bytes"]})
+    with pytest.raises(InfeasibleError, match=r"needs .* as int8"):
+        export_onnx(model, tmp_path / "m.onnx", check=make_table(), int8=True, margin=9.0)
     assert not list(tmp_path.iterdir())
 
 

@@ -23,8 +23,7 @@ from tabnas.export._network import (
 )
 from tabnas.export._outputs import OnnxOutput, add_outputs
 from tabnas.export._preprocessing import add_preprocessing
-from tabnas.model import Int8Array, Model, Weight
-from tabnas.space import Precision
+from tabnas.model import Model, Weight
 
 MAX_PARAMETERS = 400_000_000
 """Of 4 bytes each: ONNX files have at most 2 GiB, and vocabularies take some of it."""
@@ -91,20 +90,16 @@ def build_file(model: Model, weights: Mapping[str, Weight], *, weights_only: boo
             f"the file must hold the {model.costs['parameters']:,} parameters of the model, "
             f"but it holds {graph.parameters:,}"
         )
-    is_int8 = any(isinstance(array, Int8Array) for array in weights.values())
-    precision = Precision.INT8 if is_int8 else model.precision
-    metadata = _metadata(model, outputs, weights_only=weights_only, precision=precision)
+    metadata = _metadata(model, outputs, weights_only=weights_only)
     proto = graph.to_model(f"{model.target.task} of {model.target.name!r} by tabnas", metadata)
     return OnnxFile(proto=proto, outputs=tuple(outputs), weights_only=weights_only)
 
 
-def _metadata(
-    model: Model, outputs: list[OnnxOutput], *, weights_only: bool, precision: Precision
-) -> dict[str, str]:
+def _metadata(model: Model, outputs: list[OnnxOutput], *, weights_only: bool) -> dict[str, str]:
     """Return the metadata of the file; everything but texts is JSON."""
     metadata: dict[str, Any] = {
         "architecture": str(model.architecture),
-        "weights": str(precision),
+        "weights": str(model.precision),
         "costs": dict(model.costs),
         "limits": dict(model.limits),
         "target": model.target.name,

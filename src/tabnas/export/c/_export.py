@@ -60,8 +60,8 @@ def export_c(
 ) -> CExportResult:
     """Write a model as `model.h` and `model.c`, C99 without any library but that of `math.h`.
 
-    `model_test.c` has a few of the rows to check on with their predictions, to test a device;
-    without such rows, it has synthetic ones.
+    `model_test.c` has synthetic rows with their predictions, to test a device: real ones may be
+    private.
 
     If the machine has a C compiler, the files are compiled first. They are written only if they
     predict the same as the model, and look up categories as the table writes them.

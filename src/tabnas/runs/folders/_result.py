@@ -24,7 +24,7 @@ from tabnas.runs.folders._c_size import measure_for_device
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._wider_neighbours import list_wider_neighbours
-from tabnas.space import Architecture, Precision
+from tabnas.space import Architecture, Precision, compute_costs
 
 NAMED_VERSIONS = ("tabnas", "numba", "numpy", "pyarrow", "scikit-learn")
 
@@ -151,7 +151,8 @@ def _summarize_plan(plan: Plan) -> PlanSummary:
 
 
 def _costs(plan: Plan, architecture: Architecture, precision: Precision) -> dict[str, float]:
-    return {
-        name: cost.at_precision(precision)(plan.feasible.space, architecture)
-        for name, cost in plan.costs.items()
+    space = plan.feasible.space
+    latencies = plan.latency.costs if plan.latency else {}
+    return compute_costs(space, architecture, precision=precision) | {
+        name: cost.at_precision(precision)(space, architecture) for name, cost in latencies.items()
     }

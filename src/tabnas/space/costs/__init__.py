@@ -32,14 +32,14 @@ def compute_costs(
 ) -> dict[str, float]:
     """Return the value of every cost that can be computed for an architecture, by name.
 
-    A custom table may lack entries for some layers; its cost is then left out, unless it is one of
-    the `required`, for which the error is raised.
+    A custom cost may lack entries for some layers; it is then left out, unless it is one of the
+    `required`, for which the error is raised.
     """
     costs = {}
     for name, cost in COSTS.items():
         try:
             costs[name] = cost.at_precision(precision)(space, architecture)
-        except TabNASError:
+        except (TabNASError, LookupError):
             if name in required:
                 raise
     return costs
