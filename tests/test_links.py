@@ -26,3 +26,10 @@ def test_links_lead_somewhere(path: Path) -> None:
         target = urlsplit(link)
         if not target.scheme and target.path:
             assert (path.parent / unquote(target.path)).exists(), link
+
+
+def test_every_result_is_in_the_contents_of_the_site() -> None:
+    contents = set(re.findall(r"results/\S+\.md", (ROOT / "mkdocs.yml").read_text()))
+    assert contents == {
+        path.relative_to(ROOT).as_posix() for path in (ROOT / "results").rglob("*.md")
+    }

@@ -167,8 +167,8 @@ def count_column_kinds(descriptions: Iterable[str]) -> str:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def format_number(value: float, digits: int = 3) -> str:
-    """Format a number with so many significant digits, and an integer with all of them.
+def format_number(value: float) -> str:
+    """Format a number with three significant digits, and an integer with all of them.
 
     >>> [format_number(v) for v in (0.97214, 4824, 31.46, -0.00001234, 1e12, float("nan"))]
     ['0.972', '4,824', '31.5', '-1.23e-05', '1e+12', 'not a number']
@@ -179,10 +179,10 @@ def format_number(value: float, digits: int = 3) -> str:
         return "0"
     size = abs(value)
     if not MIN_FIXED <= size < MAX_FIXED:
-        return f"{value:.{digits}g}"
+        return f"{value:.3g}"
     if value == round(value):
         return f"{round(value):,}"
-    return f"{value:,.{count_decimals(value, digits)}f}"
+    return f"{value:,.{count_decimals(value, 3)}f}"
 
 
 def format_count(count: int, noun: str, plural: str = "") -> str:

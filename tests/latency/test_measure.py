@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from tabnas.data import FractionCallback, Table, TableEncoder, fit_target
+from tabnas.data import Table, TableEncoder, fit_target
 from tabnas.errors import TabNASError
 from tabnas.latency import Call, Clock, LatencyTerms, Machine, measure_models, untrained_model
 from tabnas.nets import NUMERIC_EMBEDDING
@@ -44,9 +44,7 @@ class BusyClock(Clock):
 
     slowness: Iterator[float]
 
-    def latencies_us(
-        self, calls: Sequence[Call], on_progress: FractionCallback = print
-    ) -> list[float]:
+    def latencies_us(self, calls: Sequence[Call]) -> list[float]:
         factor = next(self.slowness)
         return [factor * 40.0, factor * 50.0, factor * 10.0][-len(calls) :]
 

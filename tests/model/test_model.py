@@ -102,7 +102,7 @@ def test_outputs_are_computed_in_chunks(fitted: Fitted, monkeypatch: pytest.Monk
     model, table = fitted.model, fitted.table.take(np.arange(130))
     expected = model.predict_raw(table)
     monkeypatch.setattr(_model, "MAX_CHUNK_ROWS", 50)
-    pieces = list(model.predict_raw_chunks(table))
+    pieces = list(model.map_outputs(lambda raw: raw, table))
     assert [len(piece) for piece in pieces] == [50, 50, 30]
     np.testing.assert_array_equal(np.concatenate(pieces), expected)
 

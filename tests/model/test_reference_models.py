@@ -160,7 +160,7 @@ def test_truth_must_match_the_rows():
 
 def test_large_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_reference_models, "MAX_TREE_ROWS", 60)
-    monkeypatch.setattr(_reference_models, "MAX_VALIDATION_ROWS", 20)
+    monkeypatch.setattr(_reference_models, "MAX_TREE_VALIDATION_ROWS", 20)
     monkeypatch.setattr(_reference_models, "CHUNK_ROWS", 7)
     rng = np.random.default_rng(0)
     numeric = rng.normal(size=(200, 3)).astype(np.float32)

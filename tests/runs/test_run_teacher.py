@@ -203,7 +203,7 @@ def test_answers_that_take_too_much_memory_are_refused(monkeypatch: pytest.Monke
     from tabnas.runs.plan import _teacher_plan
 
     monkeypatch.setattr(_teacher_plan, "MAX_ANSWER_BYTES", 100)
-    with pytest.raises(TabNASError, match=r"no teacher: its answers to .* GB; leave out"):
+    with pytest.raises(TabNASError, match=r"no teacher: its answers to .* GB; use"):
         plan()
     run = plan(teacher="auto")
     assert run.plan.teacher.teachers == ()

@@ -53,7 +53,10 @@ def find_number_format(
     shown = disguised[0]
     hint = ""
     if len(marks) > 1 and marked:
-        hint = f" with the decimal mark {number_format.decimal!r}; give another with --decimal"
+        hint = (
+            f" with the decimal mark {number_format.decimal!r}; give another with --decimal (in "
+            "Python: decimal)"
+        )
     note = (
         f"texts of the column {name!r} are read as numbers, "
         f"{shown.as_py()!r} as {_read(shown, number_format)}{hint}"

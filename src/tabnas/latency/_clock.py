@@ -40,11 +40,9 @@ class Clock:
     warmup_calls: int = 2
     timer_ns: Callable[[], int] = perf_counter_ns
 
-    def latencies_us(
-        self, calls: Sequence[Call], on_progress: FractionCallback = lambda fraction: None
-    ) -> list[float]:
+    def latencies_us(self, calls: Sequence[Call]) -> list[float]:
         """Return the latency of each call in microseconds."""
-        return idle_latencies_us(self.medians_us(calls, on_progress))
+        return idle_latencies_us(self.medians_us(calls))
 
     def medians_us(
         self, calls: Sequence[Call], on_progress: FractionCallback = lambda fraction: None

@@ -9,6 +9,7 @@ from tabnas.model._model import Model, decode_outputs, probabilities
 from tabnas.model._network_spec import make_examples, make_network_spec
 from tabnas.model._reference_models import (
     MAX_TREE_ROWS,
+    MAX_TREE_VALIDATION_ROWS,
     BoostedTrees,
     TreeRows,
     fit_boosted_trees,
@@ -31,6 +32,7 @@ from tabnas.results import Score, Scores
 
 __all__ = [
     "MAX_TREE_ROWS",
+    "MAX_TREE_VALIDATION_ROWS",
     "METRICS",
     "BoostedTrees",
     "EncodedTreeMatrix",

@@ -142,12 +142,6 @@ class Model:
         self._fill(out, table, lambda raw: raw, unseen)
         return out
 
-    def predict_raw_chunks(
-        self, table: Any, *, unseen: UnseenCategories | None = None
-    ) -> Iterator[Float32Array]:
-        """Yield the rows of `predict_raw` in chunks, for tables and outputs larger than memory."""
-        return self.map_outputs(lambda raw: raw, table, unseen=unseen)
-
     def map_outputs(
         self,
         function: Callable[[Float32Array], Result],

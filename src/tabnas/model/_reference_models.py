@@ -24,7 +24,8 @@ from tabnas.types import FloatArray, IntArray
 MIN_ROWS_FOR_THREADS = 50_000
 MAX_TREE_ROWS = 250_000
 """Of larger tables a random sample is used, because scikit-learn copies its inputs to float64."""
-MAX_VALIDATION_ROWS = 50_000
+MAX_TREE_VALIDATION_ROWS = 50_000
+"""Validation rows that early stopping uses, of larger tables."""
 MAX_PROCESS_CELLS = 1 << 25
 """Larger tables are not copied to another process: 256 MB. Their fits work in compiled code for
 most of the time, which does not keep Python's global lock."""
@@ -211,7 +212,7 @@ def _early_stopping(
     """Return the validation rows as arguments of `fit`, if there are any for early stopping."""
     if validation is None:
         return {}
-    y, weight, sample = _sample(validation, MAX_VALIDATION_ROWS, rng)
+    y, weight, sample = _sample(validation, MAX_TREE_VALIDATION_ROWS, rng)
     matrix = _matrix(validation.inputs, sample)
     if isinstance(target, ClassTarget):  # scikit-learn refuses classes that training lacks
         known = np.isin(y, train_y)

@@ -115,9 +115,9 @@ class GroundTruth:
         index[tuple(self.choices.T)] = np.arange(len(self.choices))
         return index
 
-    def cost_quantile(self, share: float, cost: str = "parameters") -> int:
-        """Return the limit that this share of the architectures meets."""
-        return int(np.quantile(self.costs[cost], share))
+    def cost_quantile(self, share: float) -> int:
+        """Return the limit on parameters that this share of the architectures meets."""
+        return int(np.quantile(self.costs["parameters"], share))
 
     def regrets(
         self, budget: Budget, part: str = "validation", *, selection_seed: int | None = None

@@ -128,7 +128,7 @@ class PreparedTable:
         """The architectures that cost no more than the reference."""
         return FeasibleSet(self.space, Budget(dense_parameters=self.limit))
 
-    def search_settings(self, *, rl_learning_rate: float = 0.005, seed: int = 0) -> SearchSettings:
+    def search_settings(self, *, seed: int = 0) -> SearchSettings:
         """Return the settings of Algorithms 1 and 2 as the paper runs them."""
         config = self.config
         return SearchSettings.paper(
@@ -138,7 +138,7 @@ class PreparedTable:
             learning_rate=config.learning_rate,
             cosine=config.cosine,
             samples=config.samples,
-            rl_learning_rate=rl_learning_rate,
+            rl_learning_rate=0.005,
             seed=seed,
         )
 

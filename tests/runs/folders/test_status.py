@@ -100,6 +100,21 @@ def test_a_running_run_has_a_status_and_a_finished_one_has_none(
     assert not list((tmp_path / "run").glob(".*"))
 
 
+def test_a_status_that_is_removed_while_it_is_read_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / status_module.PROGRESS
+    path.write_text("{}")
+    read = status_module.read_file
+
+    def remove_and_read(*arguments: Any, **options: Any) -> bytes:
+        path.unlink()
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(status_module, "read_file", remove_and_read)
+    assert read_status(tmp_path) is None
+
+
 def test_the_status_is_written_at_most_twice_a_second_and_in_every_phase(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,6 @@ import typer
 from tabnas.errors import TabNASError
 
 METRICS = ("accuracy", "balanced_error", "log_loss", "auc", "rmse", "mae", "r2")
-LATENCY_COSTS = ("latency_us", "batch_latency_us")
 TASKS = ("classification", "regression")
 SCALINGS = ("robust", "standard", "none")
 BACKENDS = ("local", "ray", "dask")
@@ -27,9 +26,9 @@ MAX_HEADER_BYTES = 1 << 20
 
 def cost_names() -> tuple[str, ...]:
     """Return the names of all costs that a limit can be on."""
-    from tabnas.space import COSTS
+    from tabnas.space import COSTS, LATENCY_ROWS
 
-    return (*COSTS, *LATENCY_COSTS)
+    return (*COSTS, *LATENCY_ROWS)
 
 
 def engine_names() -> tuple[str, ...]:

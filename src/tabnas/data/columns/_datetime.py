@@ -17,9 +17,7 @@ from tabnas.types import FloatArray, IntArray
 DAY = 86_400.0
 MAX_SCALED_TIME = 3.0  # beyond the years of training, nothing is known
 Cycle = Literal["year", "week", "day"]
-CYCLES: dict[
-    Cycle, tuple[float, float]
-] = {  # in days, and the day since 1970-01-01 on which one begins (a Monday for weeks)
+CYCLES: dict[Cycle, tuple[float, float]] = {
     "year": (365.2425, 0.0),
     "week": (7.0, 4.0),
     "day": (1.0, 0.0),

@@ -21,7 +21,6 @@ from tabnas.decoding import FiniteFloat, PositiveFloat
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.types import FloatArray, Scaling
 
-"""How numbers are scaled: by quartiles and softly clipped, by mean and deviation, or not."""
 NORMAL_QUARTILES = 1.349  # the distance between a normal variable's quartiles, in deviations
 SMOOTH_LIMIT = 4.0  # robustly scaled values approach it and never pass it
 MAX_SMOOTH_SHARE = 1 - 2.0**-25  # of the limit; nearer to it, a float32 is the limit itself
@@ -77,9 +76,9 @@ class NumericColumn(FittedColumn):
             unit=number_format.unit,
         )
 
-    def read(self, column: Any, decimal: str | None = None) -> FloatArray:
-        """Return values as numbers, NaN where missing; `decimal` overrides the mark of texts."""
-        return to_numbers(self.name, column, NumberFormat(decimal or self.decimal, self.unit))
+    def read(self, column: Any) -> FloatArray:
+        """Return values as numbers, NaN where missing."""
+        return to_numbers(self.name, column, NumberFormat(self.decimal, self.unit))
 
     @property
     def features(self) -> tuple[str, ...]:

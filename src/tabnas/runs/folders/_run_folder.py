@@ -90,7 +90,7 @@ class RunFolder:
             self._clear()
             raise TabNASError(
                 f"the folder {self.name!r} cannot be written ({error.strerror or error}); "
-                "name another with --out"
+                "name another"
             ) from None
         except TabNASError:  # another process is using it: there is nothing to clear
             if self._lock is not None:
@@ -102,9 +102,7 @@ class RunFolder:
 
     def _check_empty(self) -> None:
         if self.path.exists() and not self.path.is_dir():
-            raise TabNASError(
-                f"{self.name!r} must be a folder, but it is a file; name another with --out"
-            )
+            raise TabNASError(f"{self.name!r} must be a folder, but it is a file; name another")
         inside = list(self.path.iterdir()) if self.path.is_dir() else []
         held = {path.name for path in inside if not is_temporary(path, *self.file_names)}
         if held <= {LOCK, PROGRESS}:
@@ -112,11 +110,11 @@ class RunFolder:
         if (self.path / CONFIG).exists() and not (self.path / self.final_file).exists():
             raise TabNASError(
                 f"the folder {self.name!r} holds a run that is not finished; continue with "
-                f"tabnas resume {self.name}, or name another with --out"
+                f"tabnas resume {self.name}, or name another folder"
             )
         raise TabNASError(
             f"the folder {self.name!r} must be new or empty, but it holds files; "
-            "name another with --out or remove it"
+            "name another or remove it"
         )
 
     def _check_resumable(self) -> None:

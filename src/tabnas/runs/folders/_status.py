@@ -161,10 +161,13 @@ def read_status(folder: str | Path) -> RunStatus | None:
     The folder may come from anybody, and its run may be at work: the file is only read.
     """
     root = Path(folder)
-    if not (root / PROGRESS).exists():
-        return None
     source = str(root / PROGRESS)
-    content = read_file(root, PROGRESS, "run", max_size=MAX_BYTES)
+    try:
+        content = read_file(root, PROGRESS, "run", max_size=MAX_BYTES)
+    except TabNASError:
+        if not (root / PROGRESS).exists():
+            return None
+        raise
     value = parse_json(content, source=source, allow_nan=True)
     version = value.get("format") if isinstance(value, dict) else None
     if type(version) is int and version > FORMAT:

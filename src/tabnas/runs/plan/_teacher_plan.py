@@ -95,7 +95,7 @@ def plan_teacher(
     problem = _find_obstacle(data)
     if problem is not None:
         if settings.teacher != "auto":
-            raise TabNASError(f"there can be no teacher: {problem}; leave out --teacher")
+            raise TabNASError(f"there can be no teacher: {problem}; use the teacher 'auto'")
         left_out = "" if data.unlabelled is None else "; rows without a target were left out"
         return replace(none, notes=(f"there was no teacher: {problem}{left_out}",))
     more = 0 if data.unlabelled is None else len(data.unlabelled)

@@ -17,9 +17,7 @@ MIN_CATEGORIES = 64
 """Before a column keeps fewer categories, its embedding gets fewer dimensions."""
 
 
-def fit_embeddings(
-    encoder: TableEncoder, budget: Budget, *, share: float = MAX_SHARE
-) -> tuple[TableEncoder, tuple[int, ...]]:
+def fit_embeddings(encoder: TableEncoder, budget: Budget) -> tuple[TableEncoder, tuple[int, ...]]:
     """Return the encoder with vocabularies that fit the budget, and the embedding dimensions.
 
     A column of c categories gets sqrt(c) dimensions, rounded up, at most 8. If the tables then take
@@ -28,16 +26,16 @@ def fit_embeddings(
     capped at 4, then 2, then 1. They are also capped if the encoded row would take more than half
     of a limit on RAM.
     """
-    limited, _, dimensions = choose_embeddings(encoder, budget, share=share)
+    limited, _, dimensions = choose_embeddings(encoder, budget)
     return limited, dimensions
 
 
 def choose_embeddings(
-    encoder: TableEncoder, budget: Budget, *, share: float = MAX_SHARE
+    encoder: TableEncoder, budget: Budget
 ) -> tuple[TableEncoder, int, tuple[int, ...]]:
     """Return the encoder, the most categories that a column keeps, and the dimensions."""
-    allowed = share * parameters_allowed(budget)
-    max_inputs = share * get_upper(budget, "ram_bytes") / ACTIVATION_BYTES
+    allowed = MAX_SHARE * parameters_allowed(budget)
+    max_inputs = MAX_SHARE * get_upper(budget, "ram_bytes") / ACTIVATION_BYTES
     max_categories = max(encoder.n_categories, default=1)
     caps = [cap for cap in DIMENSIONS if _input_width(encoder, cap) <= max_inputs]
     for cap in caps or DIMENSIONS[-1:]:

@@ -46,14 +46,16 @@ def read_given_answers(
     validation: LabelledTable | None,
     test: LabelledTable | None,
     unlabelled: tuple[IntArray, IntArray],
-) -> GivenAnswers:
-    """Read and check the answers in some columns of the table.
+) -> GivenAnswers | None:
+    """Read and check the answers in some columns of the table; return None without columns.
 
     They must be better than a constant on the training rows. The user's own validation and test
     rows may lack the columns: then validation rows are learned from by their labels alone, and the
     teacher is not scored on the test rows. Rows without a target must have them: `unlabelled` are
     those of the table, and those of another.
     """
+    if not columns:
+        return None
     columns = tuple(data.features.resolve_name(name) for name in columns)
     _check_count(columns, target)
     rows = np.concatenate([split.train, split.validation])

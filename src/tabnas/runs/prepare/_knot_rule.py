@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tabnas.data import choose_knots, summarize_values
 from tabnas.runs.prepare._embedding_rule import get_precision, get_upper
+from tabnas.settings import RunSettings
 from tabnas.space import Budget
 
 Knots = tuple[tuple[float, ...], ...]
@@ -24,6 +25,14 @@ MIN_ROWS_PER_KNOT = 100
 """Training rows for each knot of a feature: with few rows, embeddings fit noise."""
 MAX_SUMMARY_ROWS = 250_000
 """Rows that quantiles are taken of; more would change them by less than a thousandth."""
+
+
+def fit_knot_rule(numeric: NDArray[np.float32], settings: RunSettings) -> KnotRule | None:
+    """Return the rule for encoded training rows; None if numbers are not embedded."""
+    if not settings.embeds_numbers:
+        return None
+    is_requested = settings.numeric_dimensions is not None
+    return KnotRule.from_rows(numeric, settings.knots, is_requested=is_requested)
 
 
 @dataclass(frozen=True, eq=False)

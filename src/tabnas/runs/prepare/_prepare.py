@@ -30,7 +30,7 @@ from tabnas.runs.prepare._fitted_encoder import (
     suggest_categorical,
 )
 from tabnas.runs.prepare._given_answers import read_given_answers
-from tabnas.runs.prepare._knot_rule import KnotRule
+from tabnas.runs.prepare._knot_rule import fit_knot_rule
 from tabnas.runs.prepare._labelled_table import LabelledTable
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
@@ -131,13 +131,7 @@ def prepare_table(
         latency_rows=_sample(data.features, encoder, fitted.rows)
         if settings.limits.keys() & LATENCY_ROWS
         else None,
-        knot_rule=KnotRule.from_rows(
-            development.encoded.numeric[: len(split.train)],
-            settings.knots,
-            is_requested=settings.numeric_dimensions is not None,
-        )
-        if settings.embeds_numbers
-        else None,
+        knot_rule=fit_knot_rule(development.encoded.numeric[: len(split.train)], settings),
         notes=(
             *data.notes,
             *encoder.notes,
@@ -157,9 +151,7 @@ def prepare_table(
             validation=validation,
             test=test,
             unlabelled=(unlabelled.own, unlabelled.other),
-        )
-        if settings.teacher_columns
-        else None,
+        ),
     )
     train = TableSubset(data.features, split.train)
     held_out = _select_rows(validation, data, split.validation)

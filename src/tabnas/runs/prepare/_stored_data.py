@@ -12,12 +12,12 @@ import numpy as np
 
 from tabnas.data import EncodedTable, LabelledArrays, Shares, UnseenCategories
 from tabnas.errors import TabNASError
-from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, make_network_spec
+from tabnas.model import MAX_TREE_ROWS, EncodedTreeMatrix, TreeInputs, TreeRows, make_network_spec
 from tabnas.nets import NetworkSpec, WindowedBatches
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.prepare._embedding_rule import choose_embeddings, fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
-from tabnas.runs.prepare._knot_rule import KnotRule
+from tabnas.runs.prepare._knot_rule import fit_knot_rule
 from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, find_leaks, leak_notes
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, TreeData
@@ -35,8 +35,6 @@ networks of a sorted table were far worse."""
 MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 8, 512
 """Rows of a block, which are read together: some tens of kilobytes, if memory allows."""
 HELD_OUT: tuple[PartName, PartName] = ("validation", "test")
-MAX_TRAINING_SAMPLE = 250_000
-"""Training rows in memory, for models that cannot learn block by block: boosted trees."""
 WINDOW_DIVISOR, TRAINING_SAMPLE_DIVISOR, HELD_OUT_DIVISOR = 16, 16, 8
 """The memory is divided by these numbers: for a window, of which two exist at a time; for the
 sample of training rows; for the validation rows, and as much for the test rows. The rest is for
@@ -184,7 +182,7 @@ def prepare_store(
     )
     share = settings.memory // row_bytes
     held_rows: dict[PartName, int] = dict.fromkeys(HELD_OUT, share // HELD_OUT_DIVISOR)
-    held_rows["train"] = min(MAX_TRAINING_SAMPLE, share // TRAINING_SAMPLE_DIVISOR)
+    held_rows["train"] = min(MAX_TREE_ROWS, share // TRAINING_SAMPLE_DIVISOR)
     known, validation, test = (
         stored.load_sample(part, held_rows[part], settings.seed) for part in ("train", *HELD_OUT)
     )
@@ -210,13 +208,7 @@ def prepare_store(
         train_and_validation=concatenate(known, validation),
         train_rows=len(known),
         test=test if len(test) else None,
-        knot_rule=KnotRule.from_rows(
-            known.encoded.numeric,
-            settings.knots,
-            is_requested=settings.numeric_dimensions is not None,
-        )
-        if settings.embeds_numbers
-        else None,
+        knot_rule=fit_knot_rule(known.encoded.numeric, settings),
         notes=tuple(notes),
         stored=stored,
         seed=settings.seed,

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tabnas.data import Table
-from tabnas.model import TreeInputs, TreeRows
+from tabnas.model import MAX_TREE_ROWS, MAX_TREE_VALIDATION_ROWS, TreeInputs, TreeRows
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, find_leaks, leak_notes
 from tabnas.runs.prepare._prepared_data import PreparedData, TreeData
 from tabnas.streams import stream
 from tabnas.types import IntArray
-
-MAX_ROWS, MAX_VALIDATION_ROWS = 250_000, 50_000
-"""Training and validation rows of the trees; larger tables are sampled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +59,13 @@ def make_tree_data(
         both = TableSubset(train.table, np.concatenate([train.rows, validation.rows]))
         return TreeData(
             inputs,
-            encode(both, prepared.train_and_validation, MAX_ROWS, "trees/train"),
+            encode(both, prepared.train_and_validation, MAX_TREE_ROWS, "trees/train"),
             None,
             test_inputs,
         )
-    train_rows = encode(train, prepared.train_in_memory, MAX_ROWS, "trees/train")
+    train_rows = encode(train, prepared.train_in_memory, MAX_TREE_ROWS, "trees/train")
     validation_rows = encode(
-        validation, prepared.validation, MAX_VALIDATION_ROWS, "trees/validation"
+        validation, prepared.validation, MAX_TREE_VALIDATION_ROWS, "trees/validation"
     )
     return TreeData(inputs, train_rows, validation_rows, test_inputs)
 

@@ -78,9 +78,9 @@ def difference_columns(names: Sequence[str] = RETURNED) -> list[Column]:
     return columns
 
 
-def table_columns(tables: Iterable[str], name: str = RETURNED[0]) -> list[Column]:
+def table_columns(tables: Iterable[str]) -> list[Column]:
     """Return a column for each table, with the difference to the base there."""
-    return [(table, f"{{{name}_difference[tables][{table}]:+.2f}}") for table in tables]
+    return [(table, f"{{{RETURNED[0]}_difference[tables][{table}]:+.2f}}") for table in tables]
 
 
 def describe_verdicts(
