@@ -6,8 +6,9 @@
 Every method gets the same splits of the same tables. What each does, and how it is tuned, is in
 `benchmarks/peers`; `pip install "tabnas[peers]"` installs them. Several processes can measure
 methods and tables at the same time, with OMP_NUM_THREADS=1 each, and an interrupted one goes on
-where it was. `--times` measures how long each method takes on all cores, with nothing else at work.
-The page and the picture show what has been measured so far.
+where it was. `--fresh` takes the tables of `fresh_tables.py`, which no default was chosen by, in
+place of the usual ones. `--times` measures how long each method takes on all cores, with nothing
+else at work. The page and the picture show what has been measured so far.
 """
 
 from __future__ import annotations
@@ -15,19 +16,21 @@ from __future__ import annotations
 import json
 from fcntl import LOCK_EX, flock
 from pathlib import Path
+from time import perf_counter
 
 from _shared import make_parser
 from equal_bytes_page import write_page
-from peers import METHODS, PARTS, load_split
+from equal_bytes_summary import PART_LIMIT, SEEDS
+from fresh_tables import FRESH_TABLES
+from peers import LIMITS, METHODS, PARTS, WHOLE_RUNS, load_split
 from tables import QUICK_FIRST, TABLES
 
 from tabnas.paper import collect_provenance
 
-LIMITS = (4_000, 12_000, 20_000, 40_000, 80_000, 320_000)
-PART_LIMIT = 20_000
 COMMAND = "python benchmarks/equal_bytes.py --data ... --out results"
 TIMES = "time"
 PART = "part: "
+TARGETS = {name: target for name, (target, _) in TABLES.items()} | FRESH_TABLES
 ALL = METHODS | {PART + name: method for name, method in PARTS.items()}
 
 
@@ -41,7 +44,7 @@ def measure(method: str, table: str, seed: int, options) -> None:
     left = [limit for limit in limits if [table, seed, limit] not in done]
     if not left:
         return
-    split = load_split(options.data, table, TABLES[table][0], seed)
+    split = load_split(options.data, table, TARGETS[table], seed)
     for fitted in ALL[method](split, tuple(left), seed):
         assert fitted.limit is None or fitted.bytes <= fitted.limit, fitted
         row = {"table": table, "seed": seed, "metric": split.metric} | vars(fitted)
@@ -58,9 +61,12 @@ def measure_time(method: str, table: str, options) -> None:
     if [table, method] in done:
         return
     load_split.cache_clear()  # with all that methods keep with a split
-    split = load_split(options.data, table, TABLES[table][0], 0)
-    fitted = next(ALL[method](split, (PART_LIMIT,), 0), None)
-    rows = [] if fitted is None else [{"table": table, "method": method, "seconds": fitted.seconds}]
+    split = load_split(options.data, table, TARGETS[table], SEEDS[0])
+    assert split.data  # encoded
+    began = perf_counter()
+    fitted = next((ALL | WHOLE_RUNS)[method](split, (PART_LIMIT,), SEEDS[0]), None)
+    seconds = perf_counter() - began
+    rows = [] if fitted is None else [{"table": table, "method": method, "seconds": seconds}]
     print(rows, flush=True)
     add(path, done=[[table, method]], rows=rows)
 
@@ -74,7 +80,9 @@ def add(path: Path, **lists: list) -> None:
         content = json.loads(path.read_text()) if path.exists() else {"done": [], "rows": []}
         for name, values in lists.items():
             content[name] += values
-        path.write_text(json.dumps(content | origin, indent=1) + "\n")
+        written = path.with_suffix(".new")
+        written.write_text(json.dumps(content | origin, indent=1) + "\n")
+        written.replace(path)
 
 
 def file_of(out: Path, method: str) -> Path:
@@ -85,17 +93,20 @@ def file_of(out: Path, method: str) -> Path:
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--methods", nargs="*", choices=list(ALL), default=list(ALL))
-    parser.add_argument("--tables", nargs="*", choices=QUICK_FIRST, default=list(QUICK_FIRST))
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--tables", nargs="*", choices=list(TARGETS), default=list(QUICK_FIRST))
+    parser.add_argument("--fresh", action="store_true", help="Take the tables of fresh_tables.py")
+    parser.add_argument("--seeds", nargs="*", type=int, default=list(SEEDS))
     parser.add_argument("--limits", nargs="*", type=int, default=[*LIMITS, 0], help="0: no limit")
     parser.add_argument("--times", action="store_true", help="Measure seconds, not losses")
     options = parser.parse_args()
+    if options.fresh:
+        options.tables = list(FRESH_TABLES)
     if options.times:
         for table in options.tables:
             for method in options.methods:
                 measure_time(method, table, options)
-        options.seeds = 0
-    for seed in range(options.seeds):
+        options.seeds = []
+    for seed in options.seeds:
         for table in options.tables:
             for method in options.methods:
                 measure(method, table, seed, options)

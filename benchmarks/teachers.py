@@ -90,7 +90,9 @@ def report(origin, rows) -> str:
         taught = np.array([pair["auto"]["losses"]["network"] for pair in pairs])
         alone = np.array([pair["none"]["losses"]["network"] for pair in pairs])
         change = taught - alone
-        error = change.std(ddof=1) / np.sqrt(len(change)) if len(change) > 1 else float("nan")
+        difference = f"{change.mean():+.4f}"
+        if len(change) > 1:
+            difference += f" ± {change.std(ddof=1) / np.sqrt(len(change)):.4f}"
         others = {
             part: np.mean([pair["auto"]["losses"][part] for pair in pairs])
             for part in ("teacher", *ahead)
@@ -101,7 +103,7 @@ def report(origin, rows) -> str:
         trees = sorted(pair["auto"]["teachers"].get("trees", 0.0) for pair in pairs)
         lines.append(
             f"| {name} | {len(pairs)} | {alone.mean():.4f} | {taught.mean():.4f} | "
-            f"{change.mean():+.4f} ± {error:.4f} | "
+            f"{difference} | "
             + " | ".join(f"{value:.4f}" for value in others.values())
             + f" | {', '.join(f'{share:g}' for share in shares)} | "
             f"{', '.join(f'{share:g}' for share in trees)} |"

@@ -10,20 +10,28 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from peers import boosted_trees, mlp, networks, pruned, pytabkit_models
-from peers._split import Fitted, Split, load_split
+from peers._split import LIMITS, Fitted, Split, load_split
 
 Method = Callable[[Split, Sequence[int | None], int], Iterator[Fitted]]
 
 METHODS: dict[str, Method] = {
     "tabnas": networks.fit,
     "tabnas float32": partial(networks.fit, precision="float32"),
-    "equal widths": networks.fit_equal,
+    "plain network": networks.fit_plain,
+    "plain int8": partial(networks.fit_plain, precision="int8"),
     "LightGBM": boosted_trees.fit,
     "LightGBM file": boosted_trees.fit_files,
     "MLP": mlp.fit,
     "RealMLP": pytabkit_models.fit_realmlp,
+    "RealMLP int8": partial(pytabkit_models.fit_realmlp, int8=True),
     "TabM": pytabkit_models.fit_tabm,
     "pruned": pruned.fit,
+}
+
+# without a teacher that other runs of the split share, to measure their time
+WHOLE_RUNS: dict[str, Method] = {
+    "tabnas": partial(networks.fit, share_teacher=False),
+    "tabnas float32": partial(networks.fit, share_teacher=False, precision="float32"),
 }
 
 # "tabnas" has all parts, and "tabnas float32" is the one without int8
@@ -36,4 +44,4 @@ PARTS: dict[str, Method] = {
     "without averaging": partial(networks.fit, change=networks.without_averaging),
 }
 
-__all__ = ["METHODS", "PARTS", "Fitted", "Method", "Split", "load_split"]
+__all__ = ["LIMITS", "METHODS", "PARTS", "WHOLE_RUNS", "Fitted", "Method", "Split", "load_split"]

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from tabnas.data import ClassTarget, Target, read_table
-from tabnas.model import score
+from tabnas.model import fit_temperature, probabilities, score
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.streams import stream
 
 MAX_ROWS = 50_000
-"""Of larger tables a random sample is used: some of the other methods are slow."""
-
-
+"""Of larger tables, every seed has a random sample: some of the other methods are slow."""
+LIMITS = (4_000, 12_000, 20_000, 40_000, 80_000, 320_000)
+"""Bytes within which models are compared."""
 IDENTIFIERS = ("arch",)  # columns that name a row
 
 
@@ -71,14 +71,30 @@ class Split:
         """Return class numbers, or values scaled to mean 0 and deviation 1."""
         return self.target.scale_values(rows.y)
 
-    def loss(self, predicted: np.ndarray) -> float:
+    def loss(self, predicted: np.ndarray, temperature: float = 1.0) -> float:
         """Return the loss on test rows of probabilities [rows, classes], or values [rows]."""
-        return self._score(self.data.test, predicted)
+        return self._score(self.data.test, predicted, temperature)
 
-    def validation_loss(self, predicted: np.ndarray) -> float:
-        return self._score(self.data.validation, predicted)
+    def validation_loss(self, predicted: np.ndarray, temperature: float = 1.0) -> float:
+        return self._score(self.data.validation, predicted, temperature)
 
-    def _score(self, rows: Any, predicted: np.ndarray) -> float:
+    def fit_temperature(self, predicted: np.ndarray) -> float:
+        """Return the temperature that fits probabilities of the validation rows best.
+
+        All methods are calibrated in the same way, since tabnas is. For regression it is 1.
+        """
+        if not self.classes:
+            return 1.0
+        rows = self.data.validation
+        return fit_temperature(_logits(predicted), self.scaled_y(rows), rows.weight)
+
+    def calibrated_loss(self, predicted: np.ndarray) -> float:
+        """Return the loss on validation rows with the temperature that fits them best."""
+        return self.validation_loss(predicted, self.fit_temperature(predicted))
+
+    def _score(self, rows: Any, predicted: np.ndarray, temperature: float) -> float:
+        if temperature != 1:
+            predicted = probabilities(_logits(predicted) / temperature)
         return score(self.target, rows.y, predicted, rows.weight).metrics[self.metric].value
 
     def probabilities(self, shares: np.ndarray, classes: np.ndarray | None = None) -> np.ndarray:
@@ -88,12 +104,16 @@ class Split:
         return full / full.sum(axis=1, keepdims=True)
 
 
+def _logits(shares: np.ndarray) -> np.ndarray:
+    return np.log(np.maximum(shares, np.finfo(np.float64).tiny))
+
+
 @lru_cache(maxsize=1)
 def load_split(folder: Path, table: str, target: str, seed: int) -> Split:
     """Read a table, sample it if it is large, and split it as a run with this seed does."""
     rows = read_table(folder / f"{table}.parquet")
     rows = rows.drop([name for name in IDENTIFIERS if name in rows])
     if len(rows) > MAX_ROWS:
-        chosen = stream(0, f"sample of {table}").permutation(len(rows))[:MAX_ROWS]
+        chosen = stream(seed, f"sample of {table}").permutation(len(rows))[:MAX_ROWS]
         rows = rows.take(np.sort(chosen))
     return Split(LabelledTable.from_table(rows, target), seed)

@@ -17,7 +17,7 @@ from tabnas.runs.plan._plan import Plan
 from tabnas.runs.search._find_candidates import find_candidates
 from tabnas.space import Architecture, SearchSpace, find_widest_equal
 
-LAYERS, DIMENSION = 2, 2  # of `fit_equal`
+LAYERS, DIMENSION = 2, 2  # of `fit_plain`
 MAX_WIDTH = 2_048
 
 
@@ -28,6 +28,7 @@ def fit(
     *,
     change: Callable[[Plan], Plan] | None = None,
     only_equal: bool = False,
+    share_teacher: bool = True,
     **options: Any,
 ) -> Iterator[Fitted]:
     """Search within each limit, with the default settings but for `options`.
@@ -38,6 +39,8 @@ def fit(
         Changes the plan of the run.
     only_equal
         Whether to train the candidates with equally wide layers only, which need no search.
+    share_teacher
+        Whether all runs of the split have the same teacher, which the first of them trains.
     """
     for limit in limits:
         if limit is None:
@@ -49,21 +52,23 @@ def fit(
         run = plan_run(split.labelled, settings)
         if change is not None:
             run = replace(run, plan=change(run.plan))
-        finished = _execute(run, split, only_equal=only_equal)
+        finished = _execute(run, split, only_equal=only_equal) if share_teacher else run.execute()
         yield _describe(finished, split, limit, perf_counter() - began)
 
 
-def fit_equal(split: Split, limits: Sequence[int | None], seed: int) -> Iterator[Fitted]:
-    """Train one network of two equal layers, with float32 weights and without a teacher.
+def fit_plain(
+    split: Split, limits: Sequence[int | None], seed: int, *, precision: str = "float32"
+) -> Iterator[Fitted]:
+    """Train one network of two equal layers, as wide as the limit allows, without a search.
 
-    It has numeric embeddings of two dimensions, and is as wide as the limit allows.
+    It has numeric embeddings of two dimensions, and no teacher.
     """
     for limit in limits:
         if limit is None:
             continue
         began = perf_counter()
         settings = RunSettings(
-            limits={"bytes": limit}, seed=seed, reference_models=False, precision="float32",
+            limits={"bytes": limit}, seed=seed, reference_models=False, precision=precision,
             teacher="none",
         )  # fmt: skip
         widest = _widest(split, settings)
