@@ -34,9 +34,8 @@ X, y = census.astype(dict.fromkeys(texts, "category")), census["income"].astype(
 X, X_new, y, y_new = train_test_split(X.drop(columns="income"), y, random_state=0)
 
 big.fit(X, y)
-limit = {"max_parameters": None, "max_bytes": 20_000}
 small = TabNASClassifier(  # clones the teacher, and fits it out of fold
-    **limit, teacher=big, candidates=1, random_state=0
+    max_bytes=20_000, teacher=big, candidates=1, random_state=0
 ).fit(X, y)
 
 sizes = {big: len(pickle.dumps(big)), small: small.costs_["bytes"]}
