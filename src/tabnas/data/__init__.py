@@ -18,6 +18,7 @@ from tabnas.data._splits import (
     to_times,
 )
 from tabnas.data._table import Table
+from tabnas.data._target_knots import KnotTarget, choose_target_knots
 from tabnas.data._targets import (
     ClassTarget,
     NumberTarget,
@@ -54,6 +55,7 @@ __all__ = [
     "EncodedTable",
     "FractionCallback",
     "Kind",
+    "KnotTarget",
     "Label",
     "LabelledArrays",
     "Listing",
@@ -70,6 +72,7 @@ __all__ = [
     "bundled_file",
     "check_class_counts",
     "choose_knots",
+    "choose_target_knots",
     "data_folder",
     "find_labelled_rows",
     "fit_target",

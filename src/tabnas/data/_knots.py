@@ -1,7 +1,7 @@
 """Knots: the values of a numeric feature between which its embedding is read.
 
-The knots of a feature are quantiles of its encoded training values. So each gap between two knots
-holds about as many rows as any other.
+Here they are quantiles of its encoded training values, so that each gap between two knots holds
+about as many rows as any other. `_target_knots` chooses them by the target.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ MAX_KNOT = float(np.finfo(np.float32).max) / 2
 """A gap between two knots and its reciprocal must be ordinary float32 numbers."""
 
 
-def summarize_values(numeric: Float32Array) -> list[Float32Array]:
+def summarize_values(numeric: Float32Array, max_values: int = SUMMARY_VALUES) -> list[Float32Array]:
     """Return evenly spaced order statistics of each column of encoded values, [rows, columns]."""
-    places = np.linspace(0, len(numeric) - 1, min(len(numeric), SUMMARY_VALUES)).round()
+    places = np.linspace(0, len(numeric) - 1, min(len(numeric), max_values)).round()
     return [np.sort(column)[places.astype(np.int64)] for column in numeric.T]
 
 

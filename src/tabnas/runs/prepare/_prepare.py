@@ -131,7 +131,9 @@ def prepare_table(
         latency_rows=_sample(data.features, encoder, fitted.rows)
         if settings.limits.keys() & LATENCY_ROWS
         else None,
-        knot_rule=fit_knot_rule(development.encoded.numeric[: len(split.train)], settings),
+        knot_rule=fit_knot_rule(
+            development.take(slice(0, len(split.train))), fitted.target, settings
+        ),
         notes=(
             *data.notes,
             *encoder.notes,

@@ -208,7 +208,7 @@ def prepare_store(
         train_and_validation=concatenate(known, validation),
         train_rows=len(known),
         test=test if len(test) else None,
-        knot_rule=fit_knot_rule(known.encoded.numeric, settings),
+        knot_rule=fit_knot_rule(known, store.target, settings),
         notes=tuple(notes),
         stored=stored,
         seed=settings.seed,

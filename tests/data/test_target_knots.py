@@ -1,0 +1,135 @@
+"""Knots that a tree of one feature chooses by the target."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from tabnas.data import KnotTarget, choose_knots, choose_target_knots, summarize_values
+from tabnas.data import _target_knots as module
+from tabnas.data._target_knots import MAX_CLASSES, MIN_LEAF_ROWS, MIN_TREE_KNOTS
+from tests.data.test_knots import columns
+
+ROWS = 4_000
+
+
+def knots_of(
+    column: np.ndarray, y: np.ndarray, classes: int = 0, count: int = 64, weight=None
+) -> np.ndarray:
+    target = KnotTarget(y, classes, weight)
+    numeric = np.asarray(column, np.float32)[:, None]
+    return np.array(choose_target_knots(numeric, target, [count])[count][0])
+
+
+@pytest.mark.parametrize("classes", [0, 2, 5])
+def test_a_feature_without_influence_has_a_few_quantiles(classes: int) -> None:
+    rng = np.random.default_rng(0)
+    column = rng.normal(size=ROWS).astype(np.float32)
+    y = rng.integers(0, classes, ROWS) if classes else rng.normal(size=ROWS)
+    summary = summarize_values(column[:, None])[0]
+    assert tuple(knots_of(column, y, classes)) == choose_knots(summary, MIN_TREE_KNOTS)
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_knots_are_where_the_target_changes(classes: int) -> None:
+    """Between 0 and 0.1, the target changes three times, and nowhere else."""
+    rng = np.random.default_rng(0)
+    column = rng.uniform(size=ROWS)
+    y = np.digitize(column, [0.02, 0.05, 0.09]) % 2
+    knots = knots_of(column, y if classes else y + 0.1 * rng.normal(size=ROWS), classes)
+    for change in (0.02, 0.05, 0.09):
+        assert np.abs(knots - change).min() < 0.003
+    assert (knots > 0.1).sum() == 2  # a median and the largest value
+
+
+def test_a_value_that_differs_from_its_neighbours_has_a_knot() -> None:
+    rng = np.random.default_rng(0)
+    column = rng.integers(0, 60, ROWS).astype(np.float32)
+    knots = knots_of(column, (column == 37).astype(int), 2)
+    assert {36.5, 37.0, 37.5} <= set(knots.tolist())
+
+
+@given(st.integers(0, 30), st.sampled_from([0, 2, 4]), st.integers(3, 400))
+def test_counted_cells_give_the_tree_of_the_rows(seed: int, classes: int, values: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = 2_000
+    column = rng.integers(0, values, rows).astype(np.float32)
+    signal = np.sin(column * rng.uniform(0, 10 / values)) + 0.3 * rng.normal(size=rows)
+    y = np.digitize(signal, np.quantile(signal, np.linspace(0, 1, classes + 1)[1:-1]))
+    distinct, bins = np.unique(column, return_inverse=True)
+    cells = module._Cells.from_rows(bins, KnotTarget(y if classes else signal, classes))
+    medians, ends = cells.find_leaves(12)
+    options = {"max_leaf_nodes": 12, "min_samples_leaf": MIN_LEAF_ROWS, "random_state": 0}
+    if classes:
+        bits = (classes - 1) * np.log2(rows) / rows
+        tree = DecisionTreeClassifier(
+            criterion="entropy", min_impurity_decrease=bits, **options
+        ).fit(bins[:, None], y)
+    else:
+        decrease = 2 * np.var(signal) * np.log(rows) / rows
+        tree = DecisionTreeRegressor(min_impurity_decrease=decrease, **options)
+        tree.fit(bins[:, None], signal)
+    thresholds = np.sort(tree.tree_.threshold[tree.tree_.feature >= 0])
+    np.testing.assert_array_equal(ends, np.floor(thresholds))
+    leaves = tree.apply(bins[:, None].astype(np.float32))
+    expected = [np.sort(bins[leaves == leaf]) for leaf in np.unique(leaves)]
+    expected = sorted(each[(len(each) - 1) // 2] for each in expected)
+    np.testing.assert_array_equal(np.sort(medians), expected)
+    assert len(distinct) > max(medians)
+
+
+@given(columns(), st.integers(3, 40), st.sampled_from([0, 2, 40]), st.integers(0, 9))
+def test_knots_of_any_column_can_be_read_between(
+    column: np.ndarray, count: int, classes: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, len(column)) if classes else rng.normal(size=len(column))
+    knots = knots_of(column, y, classes, count).astype(np.float32)
+    assert len(knots) == 0 or 3 <= len(knots) <= count
+    assert bool(len(knots)) == bool(choose_knots(np.sort(column), 3))
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        gaps = np.diff(knots)
+        assert (gaps > 0).all()
+        assert np.isfinite(1 / gaps).all()
+
+
+@given(st.integers(0, 9), st.integers(-6, 6).map(lambda power: 2.0**power))
+def test_the_unit_of_weights_and_of_the_target_does_not_matter(seed: int, unit: float) -> None:
+    rng = np.random.default_rng(seed)
+    column, weight = rng.uniform(size=ROWS), rng.exponential(size=ROWS)
+    y = np.sin(20 * column) + rng.normal(size=ROWS)
+    knots = knots_of(column, y, weight=weight)
+    np.testing.assert_array_equal(knots_of(column, y, weight=unit * weight), knots)
+    np.testing.assert_array_equal(knots_of(column, unit * y, weight=weight), knots)
+
+
+def test_rows_without_weight_do_not_count() -> None:
+    rng = np.random.default_rng(0)
+    column = rng.integers(0, 60, ROWS).astype(np.float32)
+    y = (column == 37).astype(int)
+    noise = knots_of(column, y, 2, weight=(column != 37).astype(float))
+    assert len(noise) == MIN_TREE_KNOTS
+    assert len(knots_of(column, y, 2, weight=np.zeros(ROWS))) > MIN_TREE_KNOTS  # as if equal
+
+
+def test_the_rarest_of_many_classes_count_as_one() -> None:
+    y = np.repeat(np.arange(100), np.arange(100, 0, -1))[::-1]
+    pooled = KnotTarget(y, 100).pool_rare_classes()
+    assert pooled.classes == MAX_CLASSES
+    for common in range(MAX_CLASSES - 1):
+        assert set(y[pooled.y == common]) == {common}
+    assert set(y[pooled.y == MAX_CLASSES - 1]) == set(range(MAX_CLASSES - 1, 100))
+    few = KnotTarget(y % 3, 3)
+    assert few.pool_rare_classes() is few
+
+
+def test_of_many_distinct_values_quantiles_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    column = rng.uniform(size=ROWS).astype(np.float32)
+    y = (column > 0.3).astype(int)
+    exact = knots_of(column, y, 2)
+    monkeypatch.setattr(module, "MAX_BINS", 1_000)
+    np.testing.assert_allclose(knots_of(column, y, 2), exact, atol=0.01)
