@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from tabnas.data import KnotTarget, choose_knots, choose_target_knots, summarize_values
 from tabnas.data import _target_knots as module
-from tabnas.data._target_knots import MAX_CLASSES, MIN_LEAF_ROWS, MIN_TREE_KNOTS
+from tabnas.data._target_knots import MAX_CLASSES, MIN_TREE_KNOTS
 from tests.data.test_knots import columns
 
 ROWS = 4_000
@@ -50,35 +49,6 @@ def test_a_value_that_differs_from_its_neighbours_has_a_knot() -> None:
     column = rng.integers(0, 60, ROWS).astype(np.float32)
     knots = knots_of(column, (column == 37).astype(int), 2)
     assert {36.5, 37.0, 37.5} <= set(knots.tolist())
-
-
-@given(st.integers(0, 30), st.sampled_from([0, 2, 4]), st.integers(3, 400))
-def test_counted_cells_give_the_tree_of_the_rows(seed: int, classes: int, values: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows = 2_000
-    column = rng.integers(0, values, rows).astype(np.float32)
-    signal = np.sin(column * rng.uniform(0, 10 / values)) + 0.3 * rng.normal(size=rows)
-    y = np.digitize(signal, np.quantile(signal, np.linspace(0, 1, classes + 1)[1:-1]))
-    distinct, bins = np.unique(column, return_inverse=True)
-    cells = module._Cells.from_rows(bins, KnotTarget(y if classes else signal, classes))
-    medians, ends = cells.find_leaves(12)
-    options = {"max_leaf_nodes": 12, "min_samples_leaf": MIN_LEAF_ROWS, "random_state": 0}
-    if classes:
-        bits = (classes - 1) * np.log2(rows) / rows
-        tree = DecisionTreeClassifier(
-            criterion="entropy", min_impurity_decrease=bits, **options
-        ).fit(bins[:, None], y)
-    else:
-        decrease = 2 * np.var(signal) * np.log(rows) / rows
-        tree = DecisionTreeRegressor(min_impurity_decrease=decrease, **options)
-        tree.fit(bins[:, None], signal)
-    thresholds = np.sort(tree.tree_.threshold[tree.tree_.feature >= 0])
-    np.testing.assert_array_equal(ends, np.floor(thresholds))
-    leaves = tree.apply(bins[:, None].astype(np.float32))
-    expected = [np.sort(bins[leaves == leaf]) for leaf in np.unique(leaves)]
-    expected = sorted(each[(len(each) - 1) // 2] for each in expected)
-    np.testing.assert_array_equal(np.sort(medians), expected)
-    assert len(distinct) > max(medians)
 
 
 @given(columns(), st.integers(3, 40), st.sampled_from([0, 2, 40]), st.integers(0, 9))

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tabnas.data._feature_tree import BinnedTarget
 from tabnas.data._knots import Float32Array, choose_knots, summarize_values
 from tabnas.types import FloatArray, IntArray
 
@@ -54,6 +56,24 @@ class KnotTarget:
         ranks[by_frequency] = np.arange(self.classes)
         return KnotTarget(np.minimum(ranks, MAX_CLASSES - 1)[self.y], MAX_CLASSES, self.weight)
 
+    @property
+    def split_cost(self) -> float:
+        """The nats that a split must gain: log(rows) / 2 for each parameter of its knots.
+
+        A knot has a parameter for each output, and of the probabilities of all classes one follows
+        from the others.
+        """
+        return KNOTS_PER_SPLIT * max(1, self.classes - 1) * log(len(self.y)) / 2
+
+    def sum_by_bin(self, bins: IntArray) -> BinnedTarget:
+        """Return the target by the bin of each row; the weights add up to the number of rows."""
+        weight = np.ones(len(bins))
+        if self.weight is not None and self.weight.sum() > 0:
+            weight = self.weight * (len(bins) / self.weight.sum())
+        if self.classes:
+            return BinnedTarget.from_classes(bins, self.y, self.classes, weight)
+        return BinnedTarget.from_numbers(bins, self.y, weight)
+
 
 def choose_target_knots(
     numeric: Float32Array, target: KnotTarget, counts: Sequence[int]
@@ -73,74 +93,25 @@ def _choose_for_column(
     bins = np.unique(column)
     if len(bins) > MAX_BINS:
         bins = np.unique(summary)
-    quantiles = {count: choose_knots(summary, min(count, MIN_TREE_KNOTS)) for count in counts}
     if len(bins) <= MIN_TREE_KNOTS:
         return {count: choose_knots(summary, count) for count in counts}
-    cells = _Cells.from_rows(np.searchsorted(bins, column), target)
+    binned = target.sum_by_bin(np.searchsorted(bins, column))
+    splits = binned.find_splits(
+        _max_splits(max(counts)), min_gain=target.split_cost, min_rows=MIN_LEAF_ROWS
+    )
     chosen = {}
     for count in counts:
-        knots: tuple[float, ...] = ()
-        if count >= MIN_TREE_KNOTS:
-            medians, ends = cells.find_leaves((count - 1) // KNOTS_PER_SPLIT)
-            thresholds = bins[ends] / 2 + bins[ends + 1] / 2  # their sum might overflow
-            inside = np.concatenate([bins[:1], bins[medians], thresholds, bins[-1:]])
-            knots = choose_knots(np.unique(inside), count)
-        chosen[count] = knots if len(knots) >= MIN_TREE_KNOTS else quantiles[count]
+        ends = splits[: _max_splits(count)]
+        thresholds = bins[ends] / 2 + bins[ends + 1] / 2  # their sum might overflow
+        medians = bins[binned.find_medians(ends)]
+        inside = np.unique(np.concatenate([bins[:1], medians, thresholds, bins[-1:]]))
+        knots = choose_knots(inside, count)
+        if len(knots) < MIN_TREE_KNOTS:
+            knots = choose_knots(summary, min(count, MIN_TREE_KNOTS))
+        chosen[count] = knots
     return chosen
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Rows with the same bin of a column and the same class, counted; or the mean of a bin."""
-
-    bins: IntArray
-    y: NDArray[Any]
-    weight: FloatArray  # adds up to the number of rows
-    classes: int
-    variance: float  # of the numbers of all rows; 0 for classes
-
-    @classmethod
-    def from_rows(cls, bins: IntArray, target: KnotTarget) -> _Cells:
-        weight = np.ones(len(bins))
-        if target.weight is not None and target.weight.sum() > 0:
-            weight = target.weight * (len(bins) / target.weight.sum())
-        cells = bins * target.classes + target.y if target.classes else bins
-        total: FloatArray = np.bincount(cells, weight).astype(np.float64)
-        used = np.flatnonzero(total)
-        if target.classes:
-            found, y = np.divmod(used, target.classes)
-            return cls(found, y, total[used], target.classes, 0.0)
-        means = np.bincount(cells, weight * target.y)[used] / total[used]
-        deviations = target.y - np.average(target.y, weights=weight)
-        return cls(used, means, total[used], 0, float(np.average(deviations**2, weights=weight)))
-
-    def find_leaves(self, max_leaves: int) -> tuple[IntArray, IntArray]:
-        """Return the median bin of each leaf of the best tree, and the last bin of all but one."""
-        from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-        rows = self.weight.sum()
-        options = {
-            "max_leaf_nodes": max_leaves,
-            "min_weight_fraction_leaf": min(0.5, MIN_LEAF_ROWS / rows),
-            "random_state": 0,
-        }
-        # a split pays if it saves log(rows) / 2 for each parameter: a knot has one for each output
-        if self.classes:
-            bits = KNOTS_PER_SPLIT * (self.classes - 1) * np.log2(rows) / 2
-            tree = DecisionTreeClassifier(
-                criterion="entropy", min_impurity_decrease=bits / rows, **options
-            )
-        else:  # a squared error e is e / (2 variance) nats
-            nats = KNOTS_PER_SPLIT * np.log(rows) / 2
-            tree = DecisionTreeRegressor(
-                min_impurity_decrease=nats * 2 * self.variance / rows, **options
-            )
-        inputs = self.bins[:, None].astype(np.float32)
-        leaves = tree.fit(inputs, self.y, self.weight).apply(inputs)
-        medians, ends = [], []
-        for leaf in np.unique(leaves):
-            bins, weight = self.bins[leaves == leaf], self.weight[leaves == leaf]
-            below = np.cumsum(weight)
-            medians.append(bins[np.searchsorted(below, below[-1] / 2)])
-            ends.append(bins[-1])
-        return np.array(medians), np.sort(ends)[:-1]
+def _max_splits(count: int) -> int:
+    """Return how many splits so many knots allow, with the medians and both ends."""
+    return max(0, (count - 1) // KNOTS_PER_SPLIT - 1)

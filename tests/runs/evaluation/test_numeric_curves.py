@@ -113,8 +113,10 @@ def test_a_network_that_embeds_nothing_has_no_curves() -> None:
 
 def test_many_knots_dimensions_and_columns_are_bounded() -> None:
     rng = np.random.default_rng(0)
-    columns = {f"x{k}": rng.normal(size=800) for k in range(8)}
-    table = Table.from_data(columns | {"y": columns["x0"] + rng.normal(size=800)})
+    x = rng.permutation(12_000) / 12_000
+    columns = {f"x{k}": 2.0**k * x for k in range(8)}
+    y = rng.integers(0, 2, size=200)[np.floor(200 * x).astype(int)]  # changes at about 100 places
+    table = Table.from_data(columns | {"y": y})
     model, result = run_with(table, "y", 6, knots=300)
     assert len(result.numeric_curves) == MAX_CURVES
     for curve in result.numeric_curves:

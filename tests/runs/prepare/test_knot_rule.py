@@ -1,4 +1,4 @@
-"""The number of knots: by the limit, by the rows, by the user's number."""
+"""The number of knots: by the target, the limit, the rows, and the user's number."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas import Budget, TabNASError
-from tabnas.data import Table
+from tabnas.data import KnotTarget, Table
 from tabnas.runs import LabelledTable, RunSettings, plan_run, prepare_data
 from tabnas.runs.prepare import _knot_rule
 from tabnas.runs.prepare._knot_rule import KNOT_COUNTS, KnotRule
@@ -17,8 +17,11 @@ from tests.runs.helpers import make_table
 
 
 def make_rule(rows: int, columns: int = 4, max_knots: int | None = None) -> KnotRule:
-    numeric = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
-    return KnotRule.from_rows(numeric, max_knots)
+    """Return a rule for equal columns, on which the target depends in many places."""
+    values = np.random.default_rng(0).permutation(rows) / rows
+    numeric = np.repeat(values[:, None], columns, axis=1).astype(np.float32)
+    square_wave = (40 * values % 2 < 1).astype(np.int64)
+    return KnotRule.from_rows(numeric, KnotTarget(square_wave, 2), max_knots)
 
 
 def count_knots(rule: KnotRule, **limits: float) -> list[int]:
@@ -28,17 +31,17 @@ def count_knots(rule: KnotRule, **limits: float) -> list[int]:
 @pytest.mark.parametrize(
     ("limits", "expected"),
     [
-        ({"parameters": 2_560}, 32),  # 4 x 32 knots are 5 % of it
-        ({"parameters": 2_559}, 16),
-        ({"parameters": 1_280}, 16),
-        ({"parameters": 1_279}, 8),
-        ({"parameters": 640}, 8),
-        ({"parameters": 639}, 4),
+        ({"parameters": 2_480}, 31),  # 4 x 31 knots are 5 % of it
+        ({"parameters": 2_479}, 15),
+        ({"parameters": 1_200}, 15),
+        ({"parameters": 1_199}, 7),
+        ({"parameters": 560}, 7),
+        ({"parameters": 559}, 4),
         ({"parameters": 10}, 4),  # the dimension can be 0
-        ({"bytes": 4 * 2_560}, 32),
-        ({"bytes": 4 * 2_560 - 1}, 16),
-        ({"bytes": 4 * 640, "parameters": 2_560}, 8),
-        ({"flops": 10}, 32),
+        ({"bytes": 4 * 2_480}, 31),
+        ({"bytes": 4 * 2_480 - 1}, 15),
+        ({"bytes": 4 * 560, "parameters": 2_480}, 7),
+        ({"flops": 10}, 31),
     ],
 )
 def test_the_limit_bounds_the_knots(limits: dict[str, float], expected: int) -> None:
@@ -46,40 +49,45 @@ def test_the_limit_bounds_the_knots(limits: dict[str, float], expected: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("precision", "limit"),  # 4 x 32 knots with one dimension are a tenth of it
+    ("precision", "limit"),  # 4 x 31 knots with one dimension are a tenth of it
     [
-        (Precision.FLOAT32, 10 * 128 * (4 + 4)),
-        (Precision.FLOAT16, 10 * 128 * (4 + 2)),
-        (Precision.INT8, 10 * 128 * (4 + 1)),
+        (Precision.FLOAT32, 10 * 124 * (4 + 4)),
+        (Precision.FLOAT16, 10 * 124 * (4 + 2)),
+        (Precision.INT8, 10 * 124 * (4 + 1)),
     ],
 )
 def test_a_limit_on_bytes_counts_knots_and_weights(precision: Precision, limit: int) -> None:
-    for upper, expected in ((limit, 32), (limit - 1, 16)):
+    for upper, expected in ((limit, 31), (limit - 1, 15)):
         knots = make_rule(5_000).choose(Budget(bytes=upper).at_precision(precision))
         assert [len(each) for each in knots] == [expected] * 4
 
 
 @pytest.mark.parametrize(
     ("rows", "expected"),
-    [(3_200, 32), (3_199, 16), (1_600, 16), (1_599, 8), (800, 8), (400, 4), (399, 0), (1, 0)],
-)
+    [
+        (6_400, 63), (6_399, 31), (3_200, 31), (3_199, 15), (1_600, 15), (1_599, 7), (800, 7),
+        (400, 4), (399, 0), (1, 0),
+    ],
+)  # fmt: skip
 def test_the_rows_bound_the_knots(rows: int, expected: int) -> None:
     knots = count_knots(make_rule(rows), parameters=10**6)
     assert knots == ([expected] * 4 if expected else [])
 
 
-@pytest.mark.parametrize("max_knots", [3, 5, 100])
+@pytest.mark.parametrize("max_knots", [3, 5, 9, 41])
 def test_a_given_number_is_taken(max_knots: int) -> None:
-    rule = make_rule(200, max_knots=max_knots)
+    rule = make_rule(1_000, max_knots=max_knots)
     assert count_knots(rule, parameters=10) == [max_knots] * 4
 
 
-def test_columns_of_few_values_leave_knots_to_the_others() -> None:
+def test_columns_that_need_few_knots_leave_them_to_the_others() -> None:
     """All of these columns together have fewer knots, so that the limit allows more of each."""
     rng = np.random.default_rng(0)
     numeric = rng.integers(0, 3, size=(5_000, 4)).astype(np.float32)
-    numeric[:, 0] = rng.normal(size=5_000)
-    assert count_knots(KnotRule.from_rows(numeric, None), parameters=900) == [32, 3, 3, 3]
+    numeric[:, :2] = rng.uniform(size=(5_000, 2))
+    target = KnotTarget((40 * numeric[:, 0] % 2 < 1).astype(np.int64), 2)
+    rule = KnotRule.from_rows(numeric, target)
+    assert count_knots(rule, parameters=900) == [31, 6, 3, 3]
 
 
 @given(
@@ -90,21 +98,25 @@ def test_knots_fit_the_rows_and_the_limit_or_are_the_fewest(
 ) -> None:
     rng = np.random.default_rng(rows)
     numeric = rng.normal(size=(rows, columns)) if kind == "n" else rng.integers(0, 3, (rows, 1))
-    counts = count_knots(KnotRule.from_rows(numeric.astype(np.float32), None), parameters=limit)
+    y = np.sin(9 * numeric.sum(axis=1)) + 0.1 * rng.normal(size=rows)
+    rule = KnotRule.from_rows(numeric.astype(np.float32), KnotTarget(y, 0))
+    counts = count_knots(rule, parameters=limit)
     assert max(counts, default=0) <= min(KNOT_COUNTS[0], rows / 100)
     assert bool(counts) == (rows >= 100 * KNOT_COUNTS[-1])
     if max(counts, default=0) > KNOT_COUNTS[-1]:
         assert sum(counts) <= 0.05 * limit
 
 
-def test_of_many_rows_evenly_spaced_ones_are_summarized(monkeypatch: pytest.MonkeyPatch) -> None:
-    numeric = np.random.default_rng(0).normal(size=(10_000, 1)).astype(np.float32)
-    everything = KnotRule.from_rows(numeric, 9).choose(Budget(parameters=10**6))
-    monkeypatch.setattr(_knot_rule, "MAX_SUMMARY_ROWS", 5_000)
-    rule = KnotRule.from_rows(numeric, 9)
+def test_of_many_rows_evenly_spaced_ones_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    numeric = np.random.default_rng(0).uniform(size=(10_000, 1)).astype(np.float32)
+    target = KnotTarget(np.array([0, 5, 1, 9])[np.digitize(numeric[:, 0], [0.1, 0.3, 0.6])], 0)
+    everything = KnotRule.from_rows(numeric, target).choose(Budget(parameters=10**6))
+    assert len(everything[0]) == 9  # four leaves, three thresholds, the ends
+    monkeypatch.setattr(_knot_rule, "MAX_TREE_ROWS", 5_000)
+    rule = KnotRule.from_rows(numeric, target)
     assert rule.rows == 10_000
     some = rule.choose(Budget(parameters=10**6))
-    np.testing.assert_allclose(some[0][1:-1], everything[0][1:-1], atol=0.06)
+    np.testing.assert_allclose(some[0], everything[0], atol=0.02)
 
 
 def make_data(rows: int = 400) -> LabelledTable:
@@ -120,7 +132,7 @@ def test_without_dimensions_there_are_no_knots() -> None:
 
 
 def test_the_setting_bounds_the_knots_of_each_column() -> None:
-    for knots in (3, 7):
+    for knots in (3, 6):
         settings = RunSettings(limits={"parameters": 2_000}, knots=knots)
         inputs = prepare_data(make_data(), settings).spec.inputs
         assert max(map(len, inputs.knots)) == knots
@@ -139,7 +151,7 @@ def test_features_of_two_values_are_not_embedded() -> None:
     data = prepare_data(LabelledTable.from_table(table, "y"), settings)
     inputs = data.spec.inputs
     named = dict(zip(data.encoder.features, map(len, inputs.knots), strict=True))
-    assert named["x"] == 7
+    assert named["x"] == 6
     assert named["flag"] == 0
     numeric = data.train_in_memory.encoded.numeric
     two_values = [len(np.unique(column)) < 3 for column in numeric.T]

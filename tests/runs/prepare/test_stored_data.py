@@ -21,7 +21,7 @@ from tabnas.runs import (
     plan_run,
     prepare_data,
 )
-from tabnas.runs.prepare._knot_rule import KnotRule
+from tabnas.runs.prepare._knot_rule import fit_knot_rule
 from tabnas.runs.prepare._stored_data import StoredData
 from tabnas.space import Architecture
 from tabnas.stores import Store, encode_store, open_store
@@ -264,13 +264,14 @@ def test_knots_of_a_store_are_those_of_the_table(store: Store) -> None:
     from_store = prepare_store(store)
     rule = from_store.knot_rule
     assert rule is not None
-    numeric = from_store.train_in_memory.encoded.numeric
-    assert rule.rows == len(numeric) == store.rows["train"]
+    rows = from_store.train_in_memory
+    assert rule.rows == len(rows) == store.rows["train"]
     knots = from_store.spec.inputs.knots
     assert any(knots)
-    assert knots == KnotRule.from_rows(numeric, None).choose(
-        RunSettings(limits=LIMITS).computed_budget
-    )
+    settings = RunSettings(limits=LIMITS)
+    from_table = fit_knot_rule(rows, from_store.target, settings)
+    assert from_table is not None
+    assert knots == from_table.choose(settings.computed_budget)
     assert prepare_store(store, numeric_dimensions=(0,)).spec.inputs.knots == ()
 
 
