@@ -25,6 +25,8 @@ PARTS = {
     "numeric embeddings": "part_without_embeddings",
     "teacher": "part_without_teacher",
     "averaging": "part_without_averaging",
+    "knots by target": "part_without_target_knots",
+    "longer training": "part_without_longer_training",
     "int8": "tabnas_float32",
 }
 SEEDS = range(5, 10)

@@ -42,6 +42,8 @@ PARTS: dict[str, Method] = {
     "without embeddings": partial(networks.fit, numeric_dimensions=(0,)),
     "without teacher": partial(networks.fit, teacher="none"),
     "without averaging": partial(networks.fit, change=networks.without_averaging),
+    "without target knots": partial(networks.fit, quantile_knots=True),
+    "without longer training": partial(networks.fit, change=networks.without_longer_training),
 }
 
 __all__ = ["LIMITS", "METHODS", "PARTS", "WHOLE_RUNS", "Fitted", "Method", "Split", "load_split"]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
+from unittest.mock import patch
 
 from peers._split import Fitted, Split
+from tabnas.data import choose_knots, summarize_values
 from tabnas.runs import FinishedRun, PlannedRun, RunCheckpoint, RunSettings, plan_run
 from tabnas.runs._pipeline import make_pool, train_and_evaluate
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.evaluation._scores import References
 from tabnas.runs.plan._equal_networks import list_equal_networks
 from tabnas.runs.plan._plan import Plan
+from tabnas.runs.prepare import _knot_rule
 from tabnas.runs.search._find_candidates import find_candidates
 from tabnas.space import Architecture, SearchSpace, find_widest_equal
 
@@ -28,6 +32,7 @@ def fit(
     *,
     change: Callable[[Plan], Plan] | None = None,
     only_equal: bool = False,
+    quantile_knots: bool = False,
     share_teacher: bool = True,
     **options: Any,
 ) -> Iterator[Fitted]:
@@ -39,6 +44,8 @@ def fit(
         Changes the plan of the run.
     only_equal
         Whether to train the candidates with equally wide layers only, which need no search.
+    quantile_knots
+        Whether the knots of numeric embeddings are quantiles, whatever the target.
     share_teacher
         Whether all runs of the split have the same teacher, which the first of them trains.
     """
@@ -49,7 +56,8 @@ def fit(
         settings = RunSettings(
             limits={"bytes": limit}, seed=seed, reference_models=False, **options
         )
-        run = plan_run(split.labelled, settings)
+        with _choose_quantile_knots() if quantile_knots else nullcontext():
+            run = plan_run(split.labelled, settings)
         if change is not None:
             run = replace(run, plan=change(run.plan))
         finished = _execute(run, split, only_equal=only_equal) if share_teacher else run.execute()
@@ -87,6 +95,11 @@ def without_averaging(plan: Plan) -> Plan:
     return replace(plan, training=replace(plan.training, averaging=0.0))
 
 
+def without_longer_training(plan: Plan) -> Plan:
+    """Return a plan whose best candidate is not trained once more, for longer."""
+    return replace(plan, max_longer_epochs=0)
+
+
 def without_equal_layers(plan: Plan) -> Plan:
     """Return a plan with the candidates of the search alone, and as many of them."""
     candidates = plan.candidates + len(plan.equal_dimensions)
@@ -96,6 +109,16 @@ def without_equal_layers(plan: Plan) -> Plan:
 def without_widening(plan: Plan) -> Plan:
     """Return a plan whose candidates of the search have the widths of the space."""
     return replace(plan, free_widths=False)
+
+
+def _choose_quantile_knots() -> Any:
+    """Return a context in which knots are quantiles."""
+
+    def choose(numeric: Any, target: Any, counts: Sequence[int]) -> dict[int, Any]:
+        columns = summarize_values(numeric)
+        return {count: tuple(choose_knots(column, count) for column in columns) for count in counts}
+
+    return patch.object(_knot_rule, "choose_target_knots", choose)
 
 
 def _describe(finished: FinishedRun, split: Split, limit: int, seconds: float) -> Fitted:

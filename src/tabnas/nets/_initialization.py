@@ -45,8 +45,8 @@ def init_weights(shape: SuperNetShape, seed: int) -> dict[str, Float32Array]:
 def _init_numeric_embedding(shape: SuperNetShape, seed: int) -> Float32Array:
     """Return [dimensions, knots]: for each column a line through 0, with a slope in +-1.
 
-    The line is straight over the ranks of the knots, which lie between +-sqrt(3): if the knots are
-    quantiles of a column, so that its values are uniform between the ranks, their variance is 1.
+    The line is straight over the ranks of the knots, which lie between +-sqrt(3): if a column has
+    about as many values between any two knots, their variance is about 1.
     """
     knots = [values for values in shape.spec.inputs.knots if values]
     ranks = np.concatenate([np.linspace(-sqrt(3.0), sqrt(3.0), len(k)) for k in knots])

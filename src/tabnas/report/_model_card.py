@@ -325,14 +325,15 @@ def _describe_training(result: RunResult) -> str:
         else f"{format_count(plan.feasible, 'network')} within the limits"
     )
     what = "widths and dimensions" if plan.dimensions else "widths"
+    longer = f"the best once more for up to {plan.longer_epochs:,}, " if plan.longer_epochs else ""
     return (
         f"The weights that {networks} share were trained for "
         f"{format_count(plan.search_epochs, 'epoch')} together with a policy over {what}, which "
         "learned where good networks within the limits are. "
         f"{format_count(n_candidates, 'candidate')} {'was' if n_candidates == 1 else 'were'} "
         "trained stand-alone for up to "
-        f"{format_count(plan.epochs, 'epoch')}, {_describe_lessons(result)}and the best by "
-        f"{escape(result.chosen_by)} is the model."
+        f"{format_count(plan.epochs, 'epoch')}, {_describe_lessons(result)}{longer}and the best "
+        f"by {escape(result.chosen_by)} is the model."
     )
 
 

@@ -188,13 +188,15 @@ def work_table(result: RunResult) -> Table:
     """Return the table of the work that was done, and the time it took."""
     plan = result.plan
     epochs = format_count(plan.search_epochs, "epoch")
+    longer = f", the best for up to {plan.longer_epochs:,}" if plan.longer_epochs else ""
     rows = [
         ["Rows", str(result.rows)],
         *([["Input layer", format_input_layer(plan)]] if plan.dimensions else []),
         ["Search", f"{epochs}, batches of {plan.batch_size:,} rows"],
         [
             "Candidates",
-            f"trained for up to {format_count(plan.epochs, 'epoch')}, by {result.chosen_by}",
+            f"trained for up to {format_count(plan.epochs, 'epoch')}{longer}, by "
+            f"{result.chosen_by}",
         ],
         ["Learning rate", f"{plan.learning_rate:g}"],
         ["Final weights", _final_weights(result)],

@@ -80,11 +80,12 @@ class CandidateResult:
     architecture: Architecture
     teacher_share: Real = 0.0  # of the teacher's answers in what it learned from
     uses_unlabelled: bool = False  # whether it learned from rows without a label, too
+    is_longer: bool = False  # whether it had the longer training, of `longer_epochs`
     precision: Precision = Precision.FLOAT32  # of its weights
     costs: Mapping[str, Amount]
     score: Real  # by the metric of the run, on validation rows or over folds
     score_before_rounding: Real | None = None  # None for float32
-    epochs: Count
+    epochs: Count  # up to the best one
     temperature: Real
     one_shot_loss: Real | None  # with the SuperNet's weights; None if it was not finite
 
@@ -143,6 +144,7 @@ class PlanSummary:
     feasible: LargeCount | None  # None if they could not be counted
     search_epochs: Count
     epochs: Count
+    longer_epochs: Count | None = None  # of the best candidate, once more; None if it had no more
     batch_size: Count
     learning_rate: Real
     candidates: Count
@@ -247,9 +249,16 @@ class RunResult(TimedResult):
         return TeacherDistance(network=network, teacher=teacher, without=alone)
 
     def candidate_name(self, candidate: CandidateResult) -> str:
-        """Return the architecture of a candidate, and what it has learned from, if that differs."""
+        """Return the architecture of a candidate, and how it was trained, if that differs."""
         name = str(candidate.architecture)
-        return name if self.teacher is None else f"{name}, {candidate.lesson}"
+        if self.teacher is not None:
+            name += f", {candidate.lesson}"
+        return f"{name}, longer" if candidate.is_longer else name
+
+    def format_epochs(self, candidate: CandidateResult) -> str:
+        """Return the best epoch of a candidate, and how many its training had."""
+        longer = self.plan.longer_epochs if candidate.is_longer else None
+        return f"{candidate.epochs:,} of {longer or self.plan.epochs:,}"
 
     @property
     def is_cross_validated(self) -> bool:

@@ -60,6 +60,7 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "most_expensive": str(feasible.most_expensive()),
         "search_epochs": plan.search.epochs,
         "epochs": plan.training.epochs,
+        "longer_epochs": plan.longer_epochs if plan.trains_longer else None,
         "batch_size": plan.training.batch_size,
         "candidates": plan.candidates,
         "equal_candidates": len(plan.equal_dimensions),
@@ -150,7 +151,8 @@ def print_planned(console: Console, plan: dict[str, Any]) -> None:
     equal = plan["equal_candidates"]
     added = f", {equal} with equally wide layers" if equal else ""
     table.add_row("candidates", f"{plan['candidates']} from the search{added}")
-    table.add_row("", f"{plan['epochs']} epochs each, {how}")
+    longer = f", the best once more for {plan['longer_epochs']}" if plan["longer_epochs"] else ""
+    table.add_row("", f"{plan['epochs']} epochs each, {how}{longer}")
     table.add_row("time", _format_estimate(plan["seconds"], plan["threads"]))
     console.print(table)
 

@@ -142,6 +142,7 @@ def _print_candidates(console: Console, result: RunResult) -> None:
         table.add_column("weights")
     table.add_column(safe_text(metric), justify="right")
     table.add_column(safe_text(limit), justify="right")
+    table.add_column("epochs", justify="right")
     decimals = 1 + choose_decimals(result.candidates[0].score)
     for candidate in result.candidates:
         table.add_row(
@@ -150,6 +151,7 @@ def _print_candidates(console: Console, result: RunResult) -> None:
             *([candidate.precision] if result.has_rounded_candidates else []),
             format_fixed(candidate.score, decimals),
             format_cost(candidate.costs[limit]) if limit in candidate.costs else "",
+            result.format_epochs(candidate),
         )
     console.print(table)
     console.print()

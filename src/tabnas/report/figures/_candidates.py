@@ -131,7 +131,7 @@ def _table(result: RunResult, front: set[int]) -> Table | None:
             *([candidate.precision] if result.has_rounded_candidates else []),
             format_score(result.metric, candidate.score),
             *(format_number(candidate.costs[c]) if c in candidate.costs else "" for c in costs),
-            f"{candidate.epochs:,}",
+            result.format_epochs(candidate),
             "on the front" if k in front else "",
         ]
         for k, candidate in enumerate(result.candidates[:MAX_LISTED])

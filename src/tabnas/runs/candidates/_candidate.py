@@ -22,6 +22,7 @@ class Trial:
     architecture: Architecture
     lesson: Lesson = LABELS_ONLY
     precisions: tuple[Precision, ...] = (Precision.FLOAT32,)  # in which it meets the limits
+    is_longer: bool = False  # whether it has the longer training, that of the best candidate
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,6 +31,7 @@ class Candidate:
 
     architecture: Architecture
     lesson: Lesson  # what it has learned from
+    is_longer: bool  # whether it had the longer training
     precision: Precision  # of the weights
     loss: float  # by the metric, to be minimised; infinite if the training diverged
     float32_loss: float  # before its weights were rounded to their precision
@@ -44,6 +46,7 @@ class Candidate:
         return cls(
             architecture=trial.architecture,
             lesson=trial.lesson,
+            is_longer=trial.is_longer,
             precision=trial.precisions[0],
             loss=inf,
             float32_loss=inf,

@@ -29,7 +29,8 @@ class HoldoutTraining(CandidateTraining):
         if self.answers is not None:
             training = self.answers.training_rows(data, self.trial.lesson)
         validation = data.validation.examples
-        return make_trainer(self.trial.architecture, training, plan, plan.training, validation)
+        settings = plan.get_training(is_longer=self.trial.is_longer)
+        return make_trainer(self.trial.architecture, training, plan, settings, validation)
 
     def evaluate(self) -> Candidate:
         (training,), rows = self.trainings, self.data.validation

@@ -42,6 +42,7 @@ class CandidateRecord:
     precision: Precision
     share: Probability
     uses_unlabelled: bool
+    is_longer: bool
     stop_after: Count
     temperature: PositiveFloat
     seconds: float
@@ -59,7 +60,9 @@ def train_candidates(
     The trainings of a round work side by side. Only the best candidate keeps its weights, and the
     same architecture by labels alone.
     """
-    total = len(architectures) + len(list_lessons(run)) - 1
+    total: float = len(architectures) + len(list_lessons(run)) - 1
+    if run.plan.trains_longer:
+        total += run.plan.length_ratio * (1 if run.answers is None else 2)
     phase = PhaseProgress("candidates", on_progress, total=total)
 
     candidates: list[Candidate] = []
@@ -88,24 +91,28 @@ def next_trials(
        first lesson may be another.
     4. The best of all learns from labels alone, if it has not: that shows what the teacher is
        worth.
+    5. The best of all is trained longer, with its lesson and by labels alone: short trainings
+       suffice to compare networks, but on many tables a longer one is better.
     """
     first, *others = list_lessons(run)
-    rounds = [[(architecture, first) for architecture in architectures]]
-    if candidates:
-        by_first = sorted(
-            (one for one in candidates if one.lesson == first), key=lambda one: one.loss
-        )
-        best = min(candidates, key=lambda one: one.loss)
+    usual = [one for one in candidates if not one.is_longer]
+    rounds = [[(architecture, first, False) for architecture in architectures]]
+    if usual:
+        by_first = sorted((one for one in usual if one.lesson == first), key=lambda one: one.loss)
+        best = min(usual, key=lambda one: one.loss)
         rounds += [
-            [(by_first[0].architecture, lesson) for lesson in others],
-            [(one.architecture, best.lesson) for one in by_first[1 : 1 + RUNNERS_UP]],
-            [(best.architecture, LABELS_ONLY)],
+            [(by_first[0].architecture, lesson, False) for lesson in others],
+            [(one.architecture, best.lesson, False) for one in by_first[1 : 1 + RUNNERS_UP]],
+            [(best.architecture, LABELS_ONLY, False)],
         ]
-    trained = {(one.architecture, one.lesson) for one in candidates}
-    missing = ([pair for pair in pairs if pair not in trained] for pairs in rounds)
+        if run.plan.trains_longer:
+            lessons = dict.fromkeys([best.lesson, LABELS_ONLY])
+            rounds.append([(best.architecture, lesson, True) for lesson in lessons])
+    trained = {(one.architecture, one.lesson, one.is_longer) for one in candidates}
+    missing = ([trial for trial in trials if trial not in trained] for trials in rounds)
     return [
-        Trial(architecture, lesson, run.plan.list_precisions(architecture))
-        for architecture, lesson in next(filter(None, missing), [])
+        Trial(architecture, lesson, run.plan.list_precisions(architecture), is_longer)
+        for architecture, lesson, is_longer in next(filter(None, missing), [])
     ]
 
 
@@ -128,7 +135,8 @@ def _start_trial(
     pool: JobPool,
 ) -> Callable[[], Candidate]:
     """Start the training of a candidate; return a function that waits for it."""
-    on_fraction = phase.add_job(describe_trial(trial, run))
+    size = run.plan.length_ratio if trial.is_longer else 1.0
+    on_fraction = phase.add_job(describe_trial(trial, run), size)
     if step in checkpoint:
         on_fraction(1.0)
         return partial(_load_candidate, trial, step, run.plan, checkpoint)
@@ -184,10 +192,11 @@ def load_candidates(
 
 def describe_trial(trial: Trial, run: RunContext) -> str:
     """Return the architecture, and what it learns from if there is a teacher."""
+    longer = ", longer" if trial.is_longer else ""
     if run.answers is None:
-        return str(trial.architecture)
+        return f"{trial.architecture}{longer}"
     lesson = describe_lesson(trial.lesson.share, uses_unlabelled=trial.lesson.uses_unlabelled)
-    return f"{trial.architecture}, {lesson}"
+    return f"{trial.architecture}, {lesson}{longer}"
 
 
 def candidate_step_name(index: int) -> str:
@@ -215,6 +224,7 @@ def record_candidate(name: str, candidate: Candidate, checkpoint: StepCheckpoint
         candidate.precision,
         candidate.lesson.share,
         candidate.lesson.uses_unlabelled,
+        candidate.is_longer,
         candidate.stop_after,
         candidate.temperature,
         candidate.seconds,
@@ -231,16 +241,19 @@ def _load_candidate(trial: Trial, name: str, plan: Plan, checkpoint: StepCheckpo
             raise TabNASError(f"{name}: loss must be a number, got nan")
         if record.precision not in trial.precisions:
             raise TabNASError(f"{name}: it exceeds the limits in the precision {record.precision}")
-        if not 1 <= record.stop_after <= plan.training.epochs:
+        epochs = plan.get_training(is_longer=trial.is_longer).epochs
+        if not 1 <= record.stop_after <= epochs:
             raise TabNASError(
-                f"{name}: stop_after must be an epoch of the plan, from 1 to "
-                f"{plan.training.epochs}, got {record.stop_after}"
+                f"{name}: stop_after must be an epoch of the plan, from 1 to {epochs}, "
+                f"got {record.stop_after}"
             )
-        if Lesson(record.share, record.uses_unlabelled) != trial.lesson:
-            raise TabNASError(f"{name}: it has learned from something else than the run would")
+        lesson = Lesson(record.share, record.uses_unlabelled)
+        if (lesson, record.is_longer) != (trial.lesson, trial.is_longer):
+            raise TabNASError(f"{name}: it was not trained as the run would")
     return Candidate(
         architecture=trial.architecture,
         lesson=trial.lesson,
+        is_longer=trial.is_longer,
         precision=record.precision,
         loss=record.loss,
         float32_loss=record.float32_loss,

@@ -89,6 +89,7 @@ class CandidateTraining(ABC):
         return Candidate(
             architecture=self.trial.architecture,
             lesson=self.trial.lesson,
+            is_longer=self.trial.is_longer,
             precision=precision,
             loss=best.loss,
             float32_loss=evaluations[Precision.FLOAT32].loss,

@@ -25,12 +25,9 @@ def score_teacher(
     """Return scores on the test rows, a summary, and notes on what could not be scored."""
     if run.answers is None:
         return {}, None, []
+    wanted = (chosen.architecture, LABELS_ONLY, chosen.is_longer)
     untaught = next(
-        (
-            candidate
-            for candidate in candidates
-            if candidate.architecture == chosen.architecture and candidate.lesson == LABELS_ONLY
-        ),
+        (one for one in candidates if (one.architecture, one.lesson, one.is_longer) == wanted),
         None,
     )
     summary = TeacherSummary(

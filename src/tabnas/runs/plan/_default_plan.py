@@ -89,6 +89,7 @@ def make_default_plan(
             seed=settings.seed,
             averaging=AVERAGING,
         ),
+        max_longer_epochs=MAX_ROWS_READ // rows,
         optimizer=OPTIMIZER,
         candidates=candidates,
         folds=data.folds,

@@ -17,6 +17,9 @@ from tabnas.search import SearchSettings
 from tabnas.space import COSTS, Architecture, Cost, Precision
 
 MAX_EPOCHS = 500
+LONGER_FACTOR = 4
+"""How many times as long the best candidate is trained once more: short trainings suffice to
+compare networks, but many tables need longer ones (results/equal_bytes.md)."""
 MAX_CANDIDATES = 24
 ROWS_PER_CANDIDATE = 100
 """Rows to choose by for each candidate that more time adds: of many candidates, scored on few rows,
@@ -62,9 +65,41 @@ class TrainingPlan:
     """How every candidate is trained and evaluated: what processes that run jobs need of a plan."""
 
     training: TrainingSettings
+    max_longer_epochs: int  # of the longer training of the best candidate
     optimizer: Optimizer
     folds: int  # of cross-validation; 0 if candidates are chosen by the validation rows
     engine: str
+
+    def get_training(self, *, is_longer: bool) -> TrainingSettings:
+        """Return the settings of a training: the usual one, or the longer one of the best.
+
+        The average of its weights reaches back for the same share of the training.
+        """
+        if not is_longer:
+            return self.training
+        averaging = self.training.averaging * self.length_ratio
+        return replace(self.training, epochs=self.longer_epochs, averaging=averaging)
+
+    @property
+    def longer_epochs(self) -> int:
+        """The epochs of the longer training; the usual number if there is none.
+
+        Cross-validation has none: tables that small have many epochs already.
+        """
+        if self.folds:
+            return self.training.epochs
+        longer = min(LONGER_FACTOR * self.training.epochs, self.max_longer_epochs, MAX_EPOCHS)
+        return max(self.training.epochs, longer)
+
+    @property
+    def length_ratio(self) -> float:
+        """How many times as long the longer training is."""
+        return self.longer_epochs / self.training.epochs
+
+    @property
+    def trains_longer(self) -> bool:
+        """Whether the best candidate is trained once more, for longer."""
+        return self.longer_epochs > self.training.epochs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,9 +150,13 @@ class Plan(TrainingPlan):
         Rows without a target are counted in the training of every candidate, though only one
         candidate and the final model may learn from them: an upper bound.
         """
-        longest = self.max_trained * max(1, self.folds) + bool(self.folds) + self.refit
-        shorter = TEACHER_TRAININGS * bool(self.teacher.teachers) * max(1, self.folds)
-        trainings = longest * self.teacher.rows_ratio + shorter
+        has_teacher = bool(self.teacher.teachers)
+        final = bool(self.folds) + self.refit * self.length_ratio
+        longest = self.max_trained * max(1, self.folds) + final
+        trainings = longest * self.teacher.rows_ratio
+        trainings += TEACHER_TRAININGS * has_teacher * max(1, self.folds)
+        if self.trains_longer:
+            trainings += self.length_ratio * (1 + has_teacher)
         return {
             "search": SEARCH_OVERHEAD * self._steps(self.search.epochs) * self.seconds_per_step,
             "teacher": self.teacher.seconds,
