@@ -33,6 +33,7 @@ def make_candidate(
     return Candidate(
         architecture=Architecture((4,)),
         lesson=LABELS_ONLY,
+        is_longer=False,
         precision=precision,
         loss=0.5,
         float32_loss=0.5,

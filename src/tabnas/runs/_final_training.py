@@ -60,7 +60,7 @@ def train_final_model(
     measured: dict[str, Latencies] = dict(recorded)
     if latency.is_local and _all_violate(names, measured, check):
         measured = {}  # resumed after a failure: the machine may be less busy now
-    notes: list[str] = []
+    notes: dict[str, None] = {}  # in order; an architecture may have been trained in several ways
     for index, name in enumerate(names):
         if name not in measured or not check.violations(measured[name]):
             final = _train(run, ranked, index, on_progress, checkpoint, pool)
@@ -74,10 +74,8 @@ def train_final_model(
                 checkpoint.save()  # a resumed run must not measure again and decide otherwise
             if not check.violations(measured[name]):
                 return replace(final, latencies_us=measured[name], notes=(*notes, *final.notes))
-        notes.append(
-            f"the candidate {name} was left out: trained and measured, its file took longer than "
-            "the limit"
-        )
+        note = f"the candidate {name} was left out: trained and measured, its file took longer"
+        notes[f"{note} than the limit"] = None
     checkpoint.save()
     raise InfeasibleError(check.describe_failure(list(measured.values())))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
@@ -14,6 +15,7 @@ from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs.candidates._candidate import Candidate, Trial
 from tabnas.runs.candidates._train_candidates import (
+    find_worse,
     next_trials,
     rank_candidates,
     train_candidates,
@@ -28,10 +30,13 @@ def run() -> PlannedRun:
     return plan_run(data, RunSettings(limits={"parameters": 500}))
 
 
-def make_candidate(number: int, loss: float, lesson: Lesson = LABELS_ONLY) -> Candidate:
+def make_candidate(
+    number: int, loss: float, lesson: Lesson = LABELS_ONLY, *, is_longer: bool = False
+) -> Candidate:
     return Candidate(
         architecture=Architecture((number + 1,)),
         lesson=lesson,
+        is_longer=is_longer,
         precision=Precision.FLOAT32,
         loss=loss,
         float32_loss=loss,
@@ -174,6 +179,48 @@ def test_the_next_best_architectures_learn_a_better_lesson(run: PlannedRun) -> N
     assert {trial.lesson for trial in trials} == {LABELS_ONLY}
     candidates += [make_candidate(3, 1.5), make_candidate(0, 0.5)]
     assert next_trials(taught, architectures, candidates) == []
+
+
+def without_folds(run: PlannedRun) -> PlannedRun:
+    """Return the run as if its table were large."""
+    return replace(run, plan=replace(run.plan, folds=0))
+
+
+def describe_trials(trials: Sequence[Trial]) -> list[str]:
+    return [
+        f"{trial.architecture} {trial.lesson.share}{' longer' * trial.is_longer}"
+        for trial in trials
+    ]
+
+
+def test_the_best_is_trained_longer_with_its_lesson_and_by_labels(run: PlannedRun) -> None:
+    nothing = np.zeros((0, 1), np.float32)
+    answers = Answers(development=nothing, test=nothing, unlabelled=nothing)
+    taught = replace(without_folds(run), answers=answers)
+    architectures = [Architecture((width,)) for width in (1, 2)]
+    candidates = [make_candidate(0, 3.0, Lesson(0.7)), make_candidate(1, 2.0, Lesson(0.7))]
+    candidates += [make_candidate(1, 1.0, Lesson(0.4)), make_candidate(1, 4.0)]
+    candidates += [make_candidate(0, 3.0, Lesson(0.4))]
+    trials = next_trials(taught, architectures, candidates)
+    assert describe_trials(trials) == ["2 0.4 longer", "2 0.0 longer"]
+    # labels alone are better now; the other architecture does not begin from the start
+    candidates += [
+        make_candidate(1, 0.9, Lesson(0.4), is_longer=True),
+        make_candidate(1, 0.5, is_longer=True),
+    ]
+    assert next_trials(taught, architectures, candidates) == []
+    worse = find_worse(dict(enumerate(candidates)))
+    assert worse == [0, 1, 2, 4, 5]  # the best and the same architecture by labels are left
+    assert next_trials(replace(run, answers=answers), architectures, candidates[:5]) == []
+
+
+def test_without_a_teacher_the_best_is_trained_longer_once(run: PlannedRun) -> None:
+    candidates = [make_candidate(0, 1.0), make_candidate(1, 2.0)]
+    architectures = [candidate.architecture for candidate in candidates]
+    trials = next_trials(without_folds(run), architectures, candidates)
+    assert describe_trials(trials) == ["1 0.0 longer"]
+    candidates.append(make_candidate(0, 3.0, is_longer=True))
+    assert next_trials(without_folds(run), architectures, candidates) == []
 
 
 def test_if_all_diverge_there_is_nothing_to_rank(run: PlannedRun) -> None:

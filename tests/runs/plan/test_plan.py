@@ -108,6 +108,27 @@ def test_the_work_of_a_training_stays_within_bounds(rows: int) -> None:
     assert epochs == 1 or epochs * rows <= 40_000_000
 
 
+def test_the_longer_training_stays_within_bounds() -> None:
+    data = LabelledTable.from_table(make_table(4_000).drop(["value"]), "kind")
+    plan = plan_run(data, RunSettings(limits={"parameters": 2_000})).plan
+
+    def longer_epochs(epochs: int = 40, **changes: int) -> int:
+        training = replace(plan.training, epochs=epochs)
+        return replace(plan, training=training, **changes).longer_epochs
+
+    assert plan.training.epochs == 40
+    assert plan.trains_longer
+    assert (longer_epochs(), longer_epochs(10), longer_epochs(200)) == (160, 40, 500)
+    longer = plan.get_training(is_longer=True)
+    assert longer == replace(plan.training, epochs=160, averaging=4 * plan.training.averaging)
+    # many rows: a table of 400,000 has 100 epochs, one of more than a million none in addition
+    assert longer_epochs(max_longer_epochs=40_000_000 // 400_000) == 100
+    assert longer_epochs(max_longer_epochs=40_000_000 // 1_100_000) == 40
+    cross_validated = replace(plan, folds=5)
+    assert not cross_validated.trains_longer
+    assert cross_validated.length_ratio == 1.0
+
+
 def test_more_time_means_more_epochs_then_more_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_default_plan, "time_step", lambda *args: 1e-4)
     table = make_table(4_000)
@@ -172,9 +193,10 @@ def test_the_estimated_time_counts_every_training(
     search = 2.5 * 0.01 * batches * plan.search.epochs
     training = 1.25 * 0.01 * batches * plan.training.epochs
     # on a small table three simpler ones, all in five folds each, the chosen one, and the refit
-    # with a teacher, another share of it, and labels alone
+    # with a teacher, another share of it, and labels alone; on a large one the longer training, by
+    # labels alone, too, if there is a teacher, and a refit as long
     tried = candidates + 2 * taught
-    trainings = (tried + 3) * 5 + 1 + 1 if plan.folds else tried + 1
+    trainings = (tried + 3) * 5 + 1 + 1 if plan.folds else tried + 4 * (1 + taught) + 4
     assert plan.estimated_seconds == pytest.approx(
         {
             "search": search,
@@ -228,7 +250,8 @@ def test_small_tables_try_simpler_networks_unless_candidates_is_set() -> None:
         with patch_plan_constants(BRIEF):
             settings = RunSettings(limits=limits, reference_models=False, teacher="none", **options)
             run = plan_run(rows, settings)
-        return [str(one.architecture) for one in run.execute().candidates]
+        finished = run.execute()
+        return [str(one.architecture) for one in finished.candidates if not one.is_longer]
 
     default = list_candidates(data)
     assert "linear" in default
