@@ -62,8 +62,17 @@ def test_a_line_is_about_the_teacher() -> None:
 
 def test_candidates_of_one_architecture_differ_by_what_they_learned_from() -> None:
     lines = [" ".join(line.split()) for line in show_run(make_taught_result()).splitlines()]
-    assert "16-8 70 % teacher 0.2000 480" in lines
-    assert "16-8 labels alone 0.2500 480" in lines
+    assert "16-8 70 % teacher 0.2000 480 12 of 40" in lines
+    assert "16-8 labels alone 0.2500 480 12 of 40" in lines
+
+
+def test_a_candidate_that_was_trained_longer_has_more_epochs() -> None:
+    result = make_result()
+    result["plan"]["longer_epochs"] = 160
+    result["candidates"][0] |= {"is_longer": True, "epochs": 90}
+    lines = [" ".join(line.split()) for line in show_run(result).splitlines()]
+    assert any(line.startswith("16-8 ") and line.endswith(" 90 of 160") for line in lines)
+    assert any(line.endswith(" 12 of 40") for line in lines)
 
 
 def test_a_tradeoff_has_one_teacher() -> None:
