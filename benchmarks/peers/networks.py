@@ -23,6 +23,7 @@ from tabnas.space import Architecture, SearchSpace, find_widest_equal
 
 LAYERS, DIMENSION = 2, 2  # of `fit_plain`
 MAX_WIDTH = 2_048
+MAX_QUANTILES = 32  # that are knots, if the target does not choose them
 
 
 def fit(
@@ -116,7 +117,10 @@ def _choose_quantile_knots() -> Any:
 
     def choose(numeric: Any, target: Any, counts: Sequence[int]) -> dict[int, Any]:
         columns = summarize_values(numeric)
-        return {count: tuple(choose_knots(column, count) for column in columns) for count in counts}
+        return {
+            count: tuple(choose_knots(column, min(count, MAX_QUANTILES)) for column in columns)
+            for count in counts
+        }
 
     return patch.object(_knot_rule, "choose_target_knots", choose)
 

@@ -85,15 +85,72 @@ def test_rows_without_weight_do_not_count() -> None:
     assert len(knots_of(column, y, 2, weight=np.zeros(ROWS))) > MIN_TREE_KNOTS  # as if equal
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rare", [0.005, 0.01, 0.05])
+def test_balanced_classes_make_no_knots_of_noise(rare: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = (rng.uniform(size=3 * ROWS) < rare).astype(int)
+    weight = np.where(y, 1 / rare, 1.0).astype(np.float32)
+    knots = knots_of(rng.normal(size=len(y)), y, 2, weight=weight)
+    assert len(knots) == MIN_TREE_KNOTS
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 3.0])
+def test_a_few_large_weights_make_no_knots_of_noise(sigma: float, classes: int) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, ROWS) if classes else rng.normal(size=ROWS)
+    weight = rng.lognormal(sigma=sigma, size=ROWS)
+    assert len(knots_of(rng.normal(size=ROWS), y, classes, weight=weight)) == MIN_TREE_KNOTS
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+@pytest.mark.parametrize("weight", [1e37, 1e-40])
+def test_weights_may_be_very_large_or_small(weight: float, classes: int) -> None:
+    column = np.random.default_rng(0).uniform(size=ROWS)
+    y = (np.floor(20 * column) % 2).astype(int)
+    weights = np.full(ROWS, weight, np.float32)
+    expected = knots_of(column, y, classes)
+    assert len(expected) > 20
+    np.testing.assert_allclose(knots_of(column, y, classes, weight=weights), expected)
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_a_single_threshold_is_a_knot_among_quantiles(classes: int) -> None:
+    column = np.random.default_rng(0).uniform(size=ROWS)
+    knots = knots_of(column, (column > 0.93).astype(int), classes)
+    assert np.abs(knots - 0.93).min() < 0.001
+    assert len(knots) == MIN_TREE_KNOTS
+
+
+def test_a_few_values_that_quantiles_miss_have_knots() -> None:
+    rng = np.random.default_rng(0)
+    column = np.zeros(100_000, np.float32)
+    column[:50] = rng.uniform(1, 2, 50)
+    knots = knots_of(column, (column > 0).astype(int), 2)
+    assert len(knots) >= 3
+    assert 0 < knots[1] < 1  # between zeros and the others
+
+
+def test_one_number_far_out_takes_no_knots() -> None:
+    rng = np.random.default_rng(0)
+    column = rng.uniform(size=ROWS)
+    y = np.sin(20 * column) + 0.3 * rng.normal(size=ROWS)
+    expected = len(knots_of(column, y))
+    assert expected > 20
+    y[0] = 1_000.0
+    assert abs(len(knots_of(column, y)) - expected) <= 2
+
+
 def test_the_rarest_of_many_classes_count_as_one() -> None:
     y = np.repeat(np.arange(100), np.arange(100, 0, -1))[::-1]
-    pooled = KnotTarget(y, 100).pool_rare_classes()
+    pooled = KnotTarget(y, 100).simplify()
     assert pooled.classes == MAX_CLASSES
     for common in range(MAX_CLASSES - 1):
         assert set(y[pooled.y == common]) == {common}
     assert set(y[pooled.y == MAX_CLASSES - 1]) == set(range(MAX_CLASSES - 1, 100))
     few = KnotTarget(y % 3, 3)
-    assert few.pool_rare_classes() is few
+    assert few.simplify() is few
 
 
 def test_of_many_distinct_values_quantiles_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,3 +160,15 @@ def test_of_many_distinct_values_quantiles_are_divided(monkeypatch: pytest.Monke
     exact = knots_of(column, y, 2)
     monkeypatch.setattr(module, "MAX_BINS", 1_000)
     np.testing.assert_allclose(knots_of(column, y, 2), exact, atol=0.01)
+
+
+def test_thresholds_of_quantiles_lie_between_neighbouring_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The values of the next bin may be far below its end."""
+    monkeypatch.setattr(module, "MAX_BINS", 100)
+    rng = np.random.default_rng(0)
+    column = np.sort(rng.lognormal(sigma=3, size=ROWS)).astype(np.float32)
+    change = column[-ROWS // 100 * 3]
+    knots = knots_of(column, (column > change).astype(int), 2)
+    assert np.abs(np.log(knots[knots > 0]) - np.log(change)).min() < 0.2

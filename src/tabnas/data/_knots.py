@@ -20,10 +20,15 @@ MAX_KNOT = float(np.finfo(np.float32).max) / 2
 """A gap between two knots and its reciprocal must be ordinary float32 numbers."""
 
 
-def summarize_values(numeric: Float32Array, max_values: int = SUMMARY_VALUES) -> list[Float32Array]:
+def summarize_values(numeric: Float32Array) -> list[Float32Array]:
     """Return evenly spaced order statistics of each column of encoded values, [rows, columns]."""
-    places = np.linspace(0, len(numeric) - 1, min(len(numeric), max_values)).round()
-    return [np.sort(column)[places.astype(np.int64)] for column in numeric.T]
+    return [pick_evenly(np.sort(column)) for column in numeric.T]
+
+
+def pick_evenly(ordered: Float32Array, count: int = SUMMARY_VALUES) -> Float32Array:
+    """Return at most `count` of some ascending values, evenly spaced."""
+    places = np.linspace(0, len(ordered) - 1, min(len(ordered), count)).round()
+    return ordered[places.astype(np.int64)]
 
 
 def choose_knots(summary: Float32Array, max_knots: int) -> tuple[float, ...]:

@@ -112,7 +112,7 @@ def test_of_many_rows_evenly_spaced_ones_choose(monkeypatch: pytest.MonkeyPatch)
     target = KnotTarget(np.array([0, 5, 1, 9])[np.digitize(numeric[:, 0], [0.1, 0.3, 0.6])], 0)
     everything = KnotRule.from_rows(numeric, target).choose(Budget(parameters=10**6))
     assert len(everything[0]) == 9  # four leaves, three thresholds, the ends
-    monkeypatch.setattr(_knot_rule, "MAX_TREE_ROWS", 5_000)
+    monkeypatch.setattr(_knot_rule, "MAX_KNOT_ROWS", 5_000)
     rule = KnotRule.from_rows(numeric, target)
     assert rule.rows == 10_000
     some = rule.choose(Budget(parameters=10**6))

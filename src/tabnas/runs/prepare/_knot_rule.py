@@ -25,7 +25,7 @@ MAX_BYTES_SHARE = 0.1
 KNOT_BYTES = 4
 MIN_ROWS_PER_KNOT = 100
 """Training rows for each knot of a feature: with few rows, embeddings fit noise."""
-MAX_TREE_ROWS = 100_000
+MAX_KNOT_ROWS = 100_000
 """Rows that knots are chosen by; of more, evenly spaced ones."""
 
 
@@ -64,11 +64,11 @@ class KnotRule:
         `max_knots` is the most that a feature may have, if the user has set it.
         """
         rows = len(numeric)
-        places = np.linspace(0, rows - 1, min(rows, MAX_TREE_ROWS)).astype(np.int64)
+        if rows > MAX_KNOT_ROWS:
+            places = np.linspace(0, rows - 1, MAX_KNOT_ROWS).astype(np.int64)
+            numeric, target = numeric[places], target.take(places)
         counts = KNOT_COUNTS if max_knots is None else (max_knots,)
-        return cls(
-            choose_target_knots(numeric[places], target.take(places), counts), rows, is_requested
-        )
+        return cls(choose_target_knots(numeric, target, counts), rows, is_requested)
 
     def choose(self, budget: Budget) -> Knots:
         """Return the knots of every feature; none for a feature that is not embedded.
