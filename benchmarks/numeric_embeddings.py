@@ -45,6 +45,7 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
             {
                 "architecture": str(candidate.architecture),
                 "dimension": candidate.architecture.dimension,
+                "is_longer": candidate.is_longer,
                 "loss": candidate.loss,
                 "one_shot": one_shot,
             }

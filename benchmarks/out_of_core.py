@@ -71,7 +71,8 @@ def measured(files: list[Path], work: Path, name: str, memory: str) -> dict[str,
     result = load_result(run)
     seconds = result.timings
     plan = result.plan
-    trained = store.rows["train"] * plan.epochs * len(result.candidates)
+    epochs = [plan.longer_epochs if one.is_longer else plan.epochs for one in result.candidates]
+    trained = store.rows["train"] * sum(epochs)
     searched = store.rows["train"] * plan.search_epochs
     return {
         "files": len(files),

@@ -124,6 +124,7 @@ def choose(run: PlannedRun, seed: int) -> dict[str, str]:
     with make_pool(run, checkpoint) as pool:
         search = find_candidates(run, ignore, checkpoint)
         candidates = train_candidates(run, search.architectures, ignore, checkpoint, pool)
+    candidates = [one for one in candidates if not one.is_longer]  # as the networks of the sample
 
     def best(counts: Callable[[Architecture], bool]) -> str:
         counted = [one for one in candidates if counts(one.architecture)]

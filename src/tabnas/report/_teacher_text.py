@@ -82,7 +82,8 @@ def describe_validation(result: RunResult, teacher: TeacherSummary) -> str:
             return f"{text}."
         best = format_score(result.metric, _find_best(result, same or taught))
         which = "the same architecture" if same else "the best network"
-        return f"{text}; {which} with a teacher has {best}."
+        shorter = ", in a shorter training" if result.candidates[0].is_longer else ""
+        return f"{text}; {which} with a teacher has {best}{shorter}."
     if teacher.score_without is None:
         return f"{text}."
     without = format_score(result.metric, teacher.score_without)

@@ -223,6 +223,13 @@ def test_without_a_teacher_the_best_is_trained_longer_once(run: PlannedRun) -> N
     assert next_trials(without_folds(run), architectures, candidates) == []
 
 
+def test_a_note_names_the_training_that_diverged(run: PlannedRun) -> None:
+    candidates = [make_candidate(0, 1.0), make_candidate(0, inf, is_longer=True)]
+    order, notes = rank_candidates(run, candidates)
+    assert order == [0]
+    assert notes == ["the candidate 1, longer was left out: its training diverged"]
+
+
 def test_if_all_diverge_there_is_nothing_to_rank(run: PlannedRun) -> None:
     with pytest.raises(TabNASError, match="training of all 2 candidates diverged"):
         rank_candidates(run, [make_candidate(0, inf), make_candidate(1, inf)])

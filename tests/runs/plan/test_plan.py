@@ -21,6 +21,7 @@ from tabnas.runs.plan._plan import SavedPlan
 from tabnas.runs.plan._time_limit import fit_time
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
 from tabnas.space import COSTS, Architecture, Precision
+from tabnas.threads import limit_threads
 from tests.conftest import BRIEF, USUAL, patch_plan_constants
 from tests.runs.helpers import make_table
 
@@ -216,10 +217,36 @@ def test_the_estimated_time_counts_every_training(
     assert factor(30.0 + 3 * work) == pytest.approx(min(3.0, max_factor), abs=0.02)
     assert factor(30.0) == pytest.approx(max(15.0 / work, 1 / plan.training.epochs), abs=0.02)
     # the longest training, and twice the candidates
-    longer = fit_time(plan, 30.0 + 2 * max_factor * work)
+    longest = fit_time(plan, 30.0 + max_factor * work, keep_candidates=True)
+    work = sum(longest.estimated_seconds.values()) - 30.0  # less: 500 epochs are the most
+    longer = fit_time(plan, 30.0 + 2 * work)
     assert longer.training.epochs == max_factor * plan.training.epochs
     most = 8 if rows > 3_000 else candidates  # one for each hundred rows to choose by
     assert longer.candidates + len(plan.equal_dimensions) == min(2 * candidates, most)
+
+
+@pytest.mark.parametrize("max_longer_epochs", [40, 80, 10_000])
+@pytest.mark.parametrize("share", [0.25, 0.5, 2.0, 8.0])
+def test_time_is_kept_where_the_longer_training_has_few_epochs(
+    max_longer_epochs: int, share: float
+) -> None:
+    """Of a table with very many rows: the longer training does not grow with the others."""
+    data = LabelledTable.from_table(make_table(4_000).drop(["value"]), "kind")
+    plan = plan_run(data, RunSettings(limits={"parameters": 2_000}, refit=True)).plan
+    plan = replace(
+        plan,
+        measure_step_seconds=lambda: 0.01,
+        comparison_seconds=0.0,
+        teacher=replace(plan.teacher, fit_seconds=dict.fromkeys(plan.teacher.teachers, 0.0)),
+        max_longer_epochs=max_longer_epochs,
+        selection_rows=10_000,
+    )
+    with limit_threads(1):
+        seconds = share * sum(plan.estimated_seconds.values())
+        fitted = fit_time(plan, seconds)
+    # an epoch more or less; of more candidates, the search and the longer training take no more
+    low = 0.9 if share <= 2 else 0.5
+    assert low * seconds <= sum(fitted.estimated_seconds.values()) <= 1.1 * seconds
 
 
 def test_time_adds_no_more_candidates_than_the_rows_can_compare() -> None:

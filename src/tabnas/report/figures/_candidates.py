@@ -104,15 +104,16 @@ def _describe(result: RunResult, n_front: int) -> list[str]:
     if not result.candidates:
         return ["There is no record of candidates."]
     n_networks = len({c.architecture for c in result.candidates})
-    taught = (
-        ""
-        if result.teacher is None
-        else f" Some learned in several ways, from labels and a teacher: "
-        f"{format_count(len(result.candidates), 'candidate')} in all."
-    )
+    ways = ""
+    if result.teacher is not None:
+        ways += " Some learned in several ways, from labels and a teacher."
+    if any(c.is_longer for c in result.candidates):
+        ways += " The best was trained once more, for longer."
+    if len(result.candidates) > n_networks:
+        ways += f" There are {format_count(len(result.candidates), 'candidate')} in all."
     return [
         f"{format_count(n_networks, 'network')} {'was' if n_networks == 1 else 'were'} trained "
-        f"stand-alone and scored by {result.chosen_by}.{taught} The {better}, the better. "
+        f"stand-alone and scored by {result.chosen_by}.{ways} The {better}, the better. "
         "Number 1 became the model.",
         f"The line is the Pareto front: {format_count(n_front, 'network')} that nothing cheaper "
         "beats. The dashed line is the limit; all candidates lie to its left.",

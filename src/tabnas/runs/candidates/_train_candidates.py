@@ -190,8 +190,8 @@ def load_candidates(
     }
 
 
-def describe_trial(trial: Trial, run: RunContext) -> str:
-    """Return the architecture, and what it learns from if there is a teacher."""
+def describe_trial(trial: Trial | Candidate, run: RunContext) -> str:
+    """Return the architecture, and how it is trained, if that differs."""
     longer = ", longer" if trial.is_longer else ""
     if run.answers is None:
         return f"{trial.architecture}{longer}"
@@ -275,6 +275,6 @@ def rank_candidates(
             f"the training of all {len(candidates)} candidates diverged, so there is no model; "
             f"scale the columns or drop the extreme ones: {run.data.describe_largest_value()}"
         )
-    diverged = [candidates[k].architecture for k in order[len(finite) :]]
+    diverged = [describe_trial(candidates[k], run) for k in order[len(finite) :]]
     notes = [f"the candidate {name} was left out: its training diverged" for name in diverged]
     return finite, notes

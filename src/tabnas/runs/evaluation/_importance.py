@@ -22,7 +22,9 @@ TRAINING_PASSES = 3
 
 def rows_to_shuffle(plan: Plan, training: int, columns: int) -> int:
     """Return how many rows to shuffle: by the work of the run, so that no clock decides."""
-    epochs = plan.search.epochs + plan.max_trained * plan.training.epochs * max(1, plan.folds)
+    trained = plan.max_trained * plan.training.epochs * max(1, plan.folds)
+    longer = plan.longer_epochs if plan.trains_longer else 0
+    epochs = plan.search.epochs + trained + longer
     rows = WORK_SHARE * TRAINING_PASSES * epochs * training / (columns * REPEATS)
     return int(min(MAX_ROWS, max(MIN_ROWS, rows)))
 

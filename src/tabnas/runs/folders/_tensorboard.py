@@ -204,6 +204,7 @@ def _shaping(run: PlannedRun) -> dict[str, bool | int | float | str]:
         "seed": run.settings.seed,
         "search_epochs": search.epochs,
         "epochs": training.epochs,
+        "longer_epochs": run.plan.longer_epochs,
         "batch_size": training.batch_size,
         "candidates": run.plan.candidates,
     }

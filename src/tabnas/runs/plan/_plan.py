@@ -84,7 +84,7 @@ class TrainingPlan:
     def longer_epochs(self) -> int:
         """The epochs of the longer training; the usual number if there is none.
 
-        Cross-validation has none: tables that small have many epochs already.
+        Cross-validated candidates have none: it would be one for each fold.
         """
         if self.folds:
             return self.training.epochs
@@ -156,7 +156,7 @@ class Plan(TrainingPlan):
         trainings = longest * self.teacher.rows_ratio
         trainings += TEACHER_TRAININGS * has_teacher * max(1, self.folds)
         if self.trains_longer:
-            trainings += self.length_ratio * (1 + has_teacher)
+            trainings += self.length_ratio * (self.teacher.rows_ratio + has_teacher)
         return {
             "search": SEARCH_OVERHEAD * self._steps(self.search.epochs) * self.seconds_per_step,
             "teacher": self.teacher.seconds,

@@ -22,6 +22,7 @@ MAX_TIME_RATIO = 0.8
 """Networks of half the size must take at most this share of the time to be worth it."""
 MIN_SPACE_SIZE = 10
 """Architectures of the smallest space that a short time leads to."""
+FACTOR_STEPS = 6
 MAX_TEACHER_SHARE = 1 / 3
 """The share of the time that the default teacher may take; then it is left out."""
 
@@ -60,14 +61,11 @@ def narrow_to_time(plan: Plan, data: PreparedData, settings: RunSettings) -> Pla
 def fit_time(plan: Plan, seconds: float, *, keep_candidates: bool = False) -> Plan:
     """Return the plan with trainings and candidates that take about that time."""
     factor = _epoch_factor(plan, seconds)
-    epoch_factor = min(factor, MAX_EPOCH_FACTOR, MAX_EPOCHS / plan.training.epochs)
-    more = max(1.0, factor / epoch_factor)
+    more = max(1.0, factor / _max_factor(plan))
     equal = len(plan.equal_dimensions)
     candidates = round((plan.candidates + equal) * more) - equal
     return replace(
-        plan,
-        search=replace(plan.search, epochs=_scale_epochs(plan.search.epochs, epoch_factor)),
-        training=replace(plan.training, epochs=_scale_epochs(plan.training.epochs, epoch_factor)),
+        _scale_epochs(plan, factor),
         candidates=plan.candidates if keep_candidates else min(candidates, plan.max_candidates),
     )
 
@@ -76,12 +74,18 @@ def _epoch_factor(plan: Plan, seconds: float) -> float:
     """Return the factor by which trainings must become longer to take that time in all.
 
     The comparison and the teacher take what they take, but leave at least half the time to the
-    rest.
+    rest. The longer training of the best candidate has a maximum of its own, so that the time is
+    not proportional to the epochs: the factor is found step by step.
     """
     work = seconds * estimate_speedup(get_threads())
     fixed = plan.comparison_seconds + plan.teacher.seconds
     left = max(work - fixed, work / 2)
-    return left / (sum(plan.estimated_seconds.values()) - fixed)
+    factor = 1.0
+    for _ in range(FACTOR_STEPS):
+        scaled = _scale_epochs(plan, factor)
+        done = scaled.training.epochs / plan.training.epochs
+        factor = left * done / (sum(scaled.estimated_seconds.values()) - fixed)
+    return factor
 
 
 def _min_epoch_factor(plan: Plan) -> float:
@@ -89,8 +93,22 @@ def _min_epoch_factor(plan: Plan) -> float:
     return max(MIN_EPOCH_FACTOR, 1 / plan.training.epochs)
 
 
-def _scale_epochs(epochs: int, factor: float) -> int:
-    return max(1, round(epochs * factor))
+def _max_factor(plan: Plan) -> float:
+    """Return how much longer than planned a training may become."""
+    return min(MAX_EPOCH_FACTOR, MAX_EPOCHS / plan.training.epochs)
+
+
+def _scale_epochs(plan: Plan, factor: float) -> Plan:
+    """Return the plan with longer or shorter trainings, within what they may have."""
+    factor = min(factor, _max_factor(plan))
+    search, training = (
+        max(1, round(settings.epochs * factor)) for settings in (plan.search, plan.training)
+    )
+    return replace(
+        plan,
+        search=replace(plan.search, epochs=search),
+        training=replace(plan.training, epochs=training),
+    )
 
 
 def note_short_time(plan: Plan, settings: RunSettings, default_epochs: int) -> tuple[str, ...]:

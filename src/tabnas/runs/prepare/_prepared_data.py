@@ -140,7 +140,7 @@ class PreparedData:
         return self.trees
 
     def digest(self) -> str:
-        """Return a digest of the rows, their split, their encoding and the target.
+        """Return a digest of the rows, their split, their encoding, the knots and the target.
 
         It is the same for every limit.
         """
@@ -154,6 +154,8 @@ class PreparedData:
             for array in (self.unlabelled.numeric, self.unlabelled.categorical):
                 digest.update(np.ascontiguousarray(array).data)
         digest.update(str(self.train_rows).encode())
+        if self.knot_rule is not None:
+            digest.update(json.dumps(list(self.knot_rule.by_count.items())).encode())
         if self.given_answers is not None:
             given = self.given_answers
             for answers in (given.development, given.test, given.unlabelled):
