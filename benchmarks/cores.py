@@ -85,21 +85,25 @@ def list_jobs(options: Any, name: str) -> dict[str, Any]:
         Job.run = run_job  # type: ignore[method-assign]
     rest = perf_counter() - began - sum(map(sum, jobs.values()))
     networks = {candidate.architecture for candidate in finished.candidates}
-    return {"jobs": jobs, "rest": rest, "candidates": len(networks)}
+    longer = sum(candidate.is_longer for candidate in finished.candidates)
+    return {"jobs": jobs, "rest": rest, "candidates": len(networks), "longer": longer}
 
 
 def simulate(recorded: dict[str, Any], cores: int) -> float:
     """Return the seconds of a run with so many cores, if jobs do not disturb each other.
 
     The search and the teacher's fits come first, then the architectures, then the other lessons of
-    the best. The reference models start when a core is idle; scores are the last.
+    the best, then its longer training. The reference models start when a core is idle; scores are
+    the last.
     """
     jobs, first = recorded["jobs"], recorded["candidates"]
+    last = len(jobs["candidates"]) - recorded.get("longer", 0)
     references, *scores = jobs["comparison"]
     stages = [
         [*jobs["search"], *jobs.get("teacher", ())],
         jobs["candidates"][:first],
-        jobs["candidates"][first:],
+        jobs["candidates"][first:last],
+        jobs["candidates"][last:],
         [*scores, *jobs["diagnosis"]],
     ]
     idle_from, now, background = [0.0] * cores, 0.0, [references]

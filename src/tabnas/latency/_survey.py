@@ -34,7 +34,7 @@ MAX_LAYERS, MAX_INPUTS = 4, 320
 MIN_WIDTH = 4
 OUTPUTS = (1, 2, 3, 5, 10, 26)
 MAX_COLUMNS = {"number": 24, "truth": 4, "day": 3, "word": 12}
-MAX_EMBEDDED, MAX_KNOTS, MAX_DIMENSION = 64, 48, 16  # columns, knots of each, dimension
+MAX_EMBEDDED, MAX_KNOTS, MAX_DIMENSION = 64, 64, 16  # columns, knots of each, dimension
 EXAMPLES = 200  # rows of a random table
 
 
