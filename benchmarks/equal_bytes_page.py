@@ -22,6 +22,7 @@ COLOURS = {
 COLUMNS = 3  # of panels
 MIN_SPAN = 0.02  # of the losses in a panel: less is noise
 SLOW = ("RealMLP", "RealMLP int8", "TabM", "MLP", "pruned")  # may have no time of their own
+EARLIER_DEFAULT = "of an earlier default, without knots by target and longer training"
 ORIGIN = ("command", "date", "machine", "versions")
 
 
@@ -75,7 +76,7 @@ def write_page(out: Path) -> None:
         lines += ["", f"## {limit['limit'] // 1_000} kB", "", *_limit_table(summary, limit)]
     lines += ["", "## Tables that no default was chosen by", "", *_fresh_table(summary)]
     lines += ["", "## Without a limit", "", *_free_table(summary["free"])]
-    lines += ["", "## What each part is worth", "", *_parts_table(summary)]
+    lines += ["", "## What each part is worth", "", *_describe_parts(summary)]
     lines += ["", _describe_rounding(ours)]
     lines += ["", "## Time", "", *_time_table(contents, summary["tables"])]
     origin = {key: ours[key] for key in ORIGIN if key in ours}
@@ -121,6 +122,8 @@ def _limit_table(summary: dict[str, Any], limit: dict[str, Any]) -> list[str]:
             f"{limit['rounded_ours']} of {limit['rounded_tables']}."
         )
     sentences.append(f"Seeds of each table: {_describe_seeds(limit['rows'], methods)}.")
+    if limit["is_earlier"]:
+        sentences.append(f"Some or all networks of tabnas are {EARLIER_DEFAULT}.")
     return [*lines, "", " ".join(sentences)]
 
 
@@ -164,19 +167,30 @@ def _free_table(free: dict[str, Any]) -> list[str]:
     return [*lines, "", f"tabnas is ahead {counts}."] if counts else lines
 
 
-def _parts_table(summary: dict[str, Any]) -> list[str]:
-    parts = summary["parts"]
-    lines = [
+def _describe_parts(summary: dict[str, Any]) -> list[str]:
+    text = (
         f"By how many per cent the loss within {PART_LIMIT // 1_000} kB rises without one part of "
         "the default: the geometric mean of the ratios over seeds, with its standard error; below, "
         "the mean of the tables with its standard error, and their median. The candidates of the "
         "default are networks of the search, widened until they use up the limit, and networks of "
         "two equal layers. *Without search* has only those of equal layers; *without equal "
-        "layers* has as many candidates as the default, all from the search.",
-        "",
-        *_head(["table", *(f"without {part['part']}" for part in parts)]),
-    ]
-    for table in summary["tables"]:
+        "layers* has as many candidates as the default, all from the search. *Without knots by "
+        "target*, the knots of numeric embeddings are up to 32 quantiles of each column."
+    )
+    lines = [text, "", *_parts_table(summary["tables"], summary["parts"])]
+    if summary["earlier_parts"]:
+        lines += [
+            "",
+            f"What the other parts were worth beside networks {EARLIER_DEFAULT}:",
+            "",
+            *_parts_table(summary["tables"], summary["earlier_parts"]),
+        ]
+    return lines
+
+
+def _parts_table(tables: list[str], parts: list[dict[str, Any]]) -> list[str]:
+    lines = _head(["table", *(f"without {part['part']}" for part in parts)])
+    for table in tables:
         rows = [next((r for r in part["rows"] if r["table"] == table), None) for part in parts]
         cells = ["" if row is None else _format_change(row) for row in rows]
         lines.append(f"| {table} | {' | '.join(cells)} |")

@@ -40,33 +40,64 @@ Losses = dict[tuple[str, int | None, int], float]
 
 def summarize(contents: dict[str, Any]) -> dict[str, Any]:
     """Summarize the files of all methods, by the names of the files."""
-    losses: dict[str, Losses] = {
-        name: {
-            (row["table"], row["limit"], row["seed"]): row["loss"]
-            for row in content["rows"]
-            if row["seed"] in SEEDS
+    present, earlier = (
+        {
+            name: read_losses(content["rows"], is_earlier=is_earlier)
+            for name, content in contents.items()
+            if name != "time"
         }
-        for name, content in contents.items()
-        if name != "time"
-    }
+        for is_earlier in (False, True)
+    )
     methods = {
-        method: losses[key]
+        method: prefer_present(present[key], earlier[key])
         for method in METHODS
-        if (key := method.lower().replace(" ", "_")) in losses
+        if (key := method.lower().replace(" ", "_")) in present
     }
-    ours = losses["tabnas"]
+    ours = methods["tabnas"]
     tables = [name for name in TABLES if any(table == name for table, _, _ in ours)]
     limits = sorted({limit for _, limit, _ in ours if limit is not None})
-    parts = {name: losses[key] for name, key in PARTS.items() if key in losses}
     return {
         "tables": tables,
         "methods": list(methods),
-        "limits": [summarize_limit(methods, tables, limit) for limit in limits],
+        "limits": [
+            summarize_limit(methods, tables, limit)
+            | {"is_earlier": is_earlier_default(present["tabnas"], ours, tables, limit)}
+            for limit in limits
+        ],
         "curves": {table: make_curves(methods, table, limits) for table in tables},
-        "fresh": summarize_limit(methods, list(FRESH_TABLES), PART_LIMIT),
+        "fresh": summarize_limit(methods, list(FRESH_TABLES), PART_LIMIT)
+        | {
+            "is_earlier": is_earlier_default(
+                present["tabnas"], ours, list(FRESH_TABLES), PART_LIMIT
+            )
+        },
         "free": summarize_free(methods, tables),
-        "parts": [summarize_part(name, losses, ours, tables) for name, losses in parts.items()],
+        "parts": summarize_parts(present, tables),
+        "earlier_parts": summarize_parts(earlier, tables),
     }
+
+
+def read_losses(rows: Sequence[dict[str, Any]], *, is_earlier: bool) -> Losses:
+    """Return the losses of the present default, or of an earlier one, whose rows are marked."""
+    return {
+        (row["table"], row["limit"], row["seed"]): row["loss"]
+        for row in rows
+        if row["seed"] in SEEDS and row.get("is_earlier_default", False) == is_earlier
+    }
+
+
+def prefer_present(present: Losses, earlier: Losses) -> Losses:
+    """Return the losses of the present default, and those of an earlier one where it has none."""
+    measured = {(table, limit) for table, limit, _ in present}
+    return present | {key: loss for key, loss in earlier.items() if key[:2] not in measured}
+
+
+def is_earlier_default(
+    present: Losses, shown: Losses, tables: Sequence[str], limit: int | None
+) -> bool:
+    """Return whether some of the losses that are shown within a limit are of an earlier default."""
+    keys = {key for key in shown if key[0] in tables and key[1] == limit}
+    return not keys <= present.keys()
 
 
 def summarize_limit(methods: dict[str, Losses], tables: list[str], limit: int) -> dict[str, Any]:
@@ -199,6 +230,14 @@ def summarize_free(methods: dict[str, Losses], tables: list[str]) -> dict[str, A
                 counts["of"] += 1
         rows.append(row)
     return {"limit": FREE_LIMIT, "ahead": ahead, "rows": rows}
+
+
+def summarize_parts(losses: dict[str, Losses], tables: list[str]) -> list[dict[str, Any]]:
+    """Return what each part is worth that was measured with the same default."""
+    parts = {name: losses[key] for name, key in PARTS.items() if losses.get(key)}
+    ours = losses.get("tabnas", {})
+    summaries = [summarize_part(name, values, ours, tables) for name, values in parts.items()]
+    return [summary for summary in summaries if summary["rows"]]
 
 
 def summarize_part(name: str, losses: Losses, ours: Losses, tables: list[str]) -> dict[str, Any]:
