@@ -22,7 +22,7 @@ from time import perf_counter
 
 from _shared import make_parser
 from equal_bytes_page import write_page
-from equal_bytes_summary import PART_LIMIT, SEEDS
+from equal_bytes_summary import PART_LIMIT, SEEDS, name_file
 from fresh_tables import FRESH_TABLES
 from peers import LIMITS, METHODS, PARTS, WHOLE_RUNS, load_split
 from tables import QUICK_FIRST, TABLES
@@ -97,7 +97,7 @@ def key_of(row: dict) -> tuple:
 
 def file_of(out: Path, method: str) -> Path:
     """Return the file of a method's results."""
-    return out / "equal_bytes" / (method.lower().replace(": ", "_").replace(" ", "_") + ".json")
+    return out / "equal_bytes" / f"{name_file(method)}.json"
 
 
 def main() -> None:

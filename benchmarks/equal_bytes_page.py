@@ -122,9 +122,18 @@ def _limit_table(summary: dict[str, Any], limit: dict[str, Any]) -> list[str]:
             f"{limit['rounded_ours']} of {limit['rounded_tables']}."
         )
     sentences.append(f"Seeds of each table: {_describe_seeds(limit['rows'], methods)}.")
-    if limit["is_earlier"]:
-        sentences.append(f"Some or all networks of tabnas are {EARLIER_DEFAULT}.")
+    if limit["earlier"]:
+        sentences.append(_describe_earlier(limit["earlier"], limit["tables"]))
     return [*lines, "", " ".join(sentences)]
+
+
+def _describe_earlier(earlier: dict[str, list[str]], tables: int) -> str:
+    """Return a sentence on losses of an earlier default."""
+    named = [
+        method if len(names) == tables else f"{method} on {', '.join(names)}"
+        for method, names in earlier.items()
+    ]
+    return f"Losses {EARLIER_DEFAULT}: {'; '.join(named)}."
 
 
 def _describe_seeds(rows: list[dict[str, Any]], methods: list[str]) -> str:

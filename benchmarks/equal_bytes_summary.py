@@ -51,7 +51,7 @@ def summarize(contents: dict[str, Any]) -> dict[str, Any]:
     methods = {
         method: prefer_present(present[key], earlier[key])
         for method in METHODS
-        if (key := method.lower().replace(" ", "_")) in present
+        if (key := name_file(method)) in present
     }
     ours = methods["tabnas"]
     tables = [name for name in TABLES if any(table == name for table, _, _ in ours)]
@@ -61,20 +61,21 @@ def summarize(contents: dict[str, Any]) -> dict[str, Any]:
         "methods": list(methods),
         "limits": [
             summarize_limit(methods, tables, limit)
-            | {"is_earlier": is_earlier_default(present["tabnas"], ours, tables, limit)}
+            | {"earlier": list_earlier(methods, earlier, tables, limit)}
             for limit in limits
         ],
         "curves": {table: make_curves(methods, table, limits) for table in tables},
         "fresh": summarize_limit(methods, list(FRESH_TABLES), PART_LIMIT)
-        | {
-            "is_earlier": is_earlier_default(
-                present["tabnas"], ours, list(FRESH_TABLES), PART_LIMIT
-            )
-        },
+        | {"earlier": list_earlier(methods, earlier, list(FRESH_TABLES), PART_LIMIT)},
         "free": summarize_free(methods, tables),
         "parts": summarize_parts(present, tables),
         "earlier_parts": summarize_parts(earlier, tables),
     }
+
+
+def name_file(method: str) -> str:
+    """Return the name of the file of a method's results, without its ending."""
+    return method.lower().replace(": ", "_").replace(" ", "_")
 
 
 def read_losses(rows: Sequence[dict[str, Any]], *, is_earlier: bool) -> Losses:
@@ -92,12 +93,23 @@ def prefer_present(present: Losses, earlier: Losses) -> Losses:
     return present | {key: loss for key, loss in earlier.items() if key[:2] not in measured}
 
 
-def is_earlier_default(
-    present: Losses, shown: Losses, tables: Sequence[str], limit: int | None
-) -> bool:
-    """Return whether some of the losses that are shown within a limit are of an earlier default."""
-    keys = {key for key in shown if key[0] in tables and key[1] == limit}
-    return not keys <= present.keys()
+def list_earlier(
+    methods: dict[str, Losses], earlier: dict[str, Losses], tables: Sequence[str], limit: int
+) -> dict[str, list[str]]:
+    """Return the tables on which a method has losses of an earlier default, by method."""
+    found = {
+        method: [
+            table
+            for table in tables
+            if any(
+                losses.get(key) == loss
+                for key, loss in earlier[name_file(method)].items()
+                if key[:2] == (table, limit)
+            )
+        ]
+        for method, losses in methods.items()
+    }
+    return {method: named for method, named in found.items() if named}
 
 
 def summarize_limit(methods: dict[str, Losses], tables: list[str], limit: int) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Split:
     labelled: LabelledTable
     seed: int
     teachers: dict[tuple[str, ...], Any] = field(default_factory=dict)
-    """What teachers of a run have answered, by the names of their models."""
+    """What teachers of a run have answered, by the names of their models and their kind."""
 
     @cached_property
     def data(self) -> PreparedData:

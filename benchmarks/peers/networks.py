@@ -46,7 +46,7 @@ def fit(
     only_equal
         Whether to train the candidates with equally wide layers only, which need no search.
     quantile_knots
-        Whether the knots of numeric embeddings are quantiles, whatever the target.
+        Whether the knots of numeric embeddings are quantiles, also those of the teacher.
     share_teacher
         Whether all runs of the split have the same teacher, which the first of them trains.
     """
@@ -59,9 +59,14 @@ def fit(
         )
         with _choose_quantile_knots() if quantile_knots else nullcontext():
             run = plan_run(split.labelled, settings)
-        if change is not None:
-            run = replace(run, plan=change(run.plan))
-        finished = _execute(run, split, only_equal=only_equal) if share_teacher else run.execute()
+            if change is not None:
+                run = replace(run, plan=change(run.plan))
+            kind = "quantile knots" if quantile_knots else ""
+            finished = (
+                _execute(run, split, only_equal=only_equal, teacher_kind=kind)
+                if share_teacher
+                else run.execute()
+            )
         yield _describe(finished, split, limit, perf_counter() - began)
 
 
@@ -137,7 +142,9 @@ def _describe(finished: FinishedRun, split: Split, limit: int, seconds: float) -
     )
 
 
-def _execute(run: PlannedRun, split: Split, *, only_equal: bool = False) -> FinishedRun:
+def _execute(
+    run: PlannedRun, split: Split, *, only_equal: bool = False, teacher_kind: str = ""
+) -> FinishedRun:
     """Execute a run with the teacher of the split.
 
     A teacher knows no limit: that of a default run is trained once for all runs of a split. So
@@ -150,14 +157,15 @@ def _execute(run: PlannedRun, split: Split, *, only_equal: bool = False) -> Fini
     checkpoint = RunCheckpoint()
     with make_pool(run, checkpoint) as pool:
         models = run.plan.teacher.teachers
-        if models not in split.teachers:
+        key = (*models, teacher_kind)
+        if key not in split.teachers:
             limits, seed = run.settings.limits, run.settings.seed
             default = RunSettings(limits=limits, seed=seed, reference_models=False)
             teaching = plan_run(split.labelled, default)
             plan = replace(teaching.plan, teacher=run.plan.teacher)
             teaching = replace(teaching, plan=plan)
-            split.teachers[models] = run_teacher(teaching, ignore, checkpoint, pool)
-        answers, teachers = split.teachers[models]
+            split.teachers[key] = run_teacher(teaching, ignore, checkpoint, pool)
+        answers, teachers = split.teachers[key]
         search = find_candidates(run, ignore, checkpoint)
         if only_equal:
             equal = set(list_equal_networks(run.plan.feasible, run.plan.limit_share))

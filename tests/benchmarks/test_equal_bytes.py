@@ -98,8 +98,11 @@ def test_an_earlier_default_stands_in_where_the_present_one_is_not_measured() ->
         [make_row("adult", 6, 0.9), make_row("adult", 5, 0.3), make_row("adult", 5, 0.4, 80_000)]
     )
     small, large = summarize(tabnas=earlier + present)["limits"]
-    assert (small["rows"][0]["losses"], small["is_earlier"]) == ({"tabnas": 0.2}, False)
-    assert (large["rows"][0]["losses"], large["is_earlier"]) == ({"tabnas": 0.4}, True)
+    assert (small["rows"][0]["losses"], small["earlier"]) == ({"tabnas": 0.2}, {})
+    assert (large["rows"][0]["losses"], large["earlier"]) == (
+        {"tabnas": 0.4},
+        {"tabnas": ["adult"]},
+    )
 
 
 def test_parts_are_compared_with_the_default_that_they_are_of() -> None:
