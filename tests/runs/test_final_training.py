@@ -28,12 +28,15 @@ def make_run(rows: int = 60, **options: object) -> PlannedRun:
 
 
 def make_candidate(
-    weights: Mapping[str, np.ndarray] | None = None, precision: Precision = Precision.FLOAT32
+    weights: Mapping[str, np.ndarray] | None = None,
+    precision: Precision = Precision.FLOAT32,
+    *,
+    is_longer: bool = False,
 ) -> Candidate:
     return Candidate(
         architecture=Architecture((4,)),
         lesson=LABELS_ONLY,
-        is_longer=False,
+        is_longer=is_longer,
         precision=precision,
         loss=0.5,
         float32_loss=0.5,
@@ -92,6 +95,16 @@ def test_without_folds_the_weights_of_the_candidate_are_calibrated() -> None:
     actual = train(run, make_candidate(weights))
     assert_same(actual.evaluated_weights, apply_temperature(weights, TEMPERATURE))
     assert_same(actual.model.weights, actual.evaluated_weights)
+
+
+@pytest.mark.usefixtures("no_folds")
+def test_a_longer_candidate_is_trained_again_without_validation_rows() -> None:
+    plan, rows = make_run().plan, make_run().data.train.examples
+    assert plan.get_training(is_longer=True).early_stopping is not None
+    trainer = make_final_trainer(make_candidate(is_longer=True), rows, plan)
+    trainer.run()
+    assert trainer.result.epochs == 2
+    assert trainer.settings.epochs == plan.longer_epochs > plan.training.epochs  # of the schedule
 
 
 def test_a_refit_learns_from_all_rows_and_is_calibrated() -> None:

@@ -221,7 +221,7 @@ def final_rows(run: RunContext, chosen: Candidate) -> TrainingRows:
 def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: TrainingPlan) -> Trainer:
     """Return a training on these rows that stops after the best epoch of the candidate."""
     settings = plan.get_training(is_longer=candidate.is_longer)
-    training = replace(settings, stop_after=candidate.stop_after)
+    training = replace(settings, stop_after=candidate.stop_after, early_stopping=None)
     return make_trainer(candidate.architecture, rows, plan, training)
 
 

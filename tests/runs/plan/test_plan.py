@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tabnas import Budget, TabNASError
 from tabnas.data import Table, TableEncoder
+from tabnas.nets import EarlyStopping
 from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run
 from tabnas.runs.plan import _default_plan
 from tabnas.runs.plan._default_plan import default_batch_size, default_epochs
@@ -121,7 +122,12 @@ def test_the_longer_training_stays_within_bounds() -> None:
     assert plan.trains_longer
     assert (longer_epochs(), longer_epochs(10), longer_epochs(200)) == (160, 40, 500)
     longer = plan.get_training(is_longer=True)
-    assert longer == replace(plan.training, epochs=160, averaging=4 * plan.training.averaging)
+    assert longer == replace(
+        plan.training,
+        epochs=160,
+        averaging=4 * plan.training.averaging,
+        early_stopping=EarlyStopping(patience=54),
+    )
     # many rows: a table of 400,000 has 100 epochs, one of more than a million none in addition
     assert longer_epochs(max_longer_epochs=40_000_000 // 400_000) == 100
     assert longer_epochs(max_longer_epochs=40_000_000 // 1_100_000) == 40

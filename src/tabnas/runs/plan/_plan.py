@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from tabnas.decoding import Bounds, DecodeError, decode
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
-from tabnas.nets import Optimizer, TrainingSettings
+from tabnas.nets import EarlyStopping, Optimizer, TrainingSettings
 from tabnas.runs.plan._latency import LatencyPlan, SavedLatency
 from tabnas.runs.plan._teacher_plan import TeacherName, TeacherPlan
 from tabnas.search import SearchSettings
@@ -20,6 +20,8 @@ MAX_EPOCHS = 500
 LONGER_FACTOR = 4
 """How many times as long the best candidate is trained once more: short trainings suffice to
 compare networks, but many tables need longer ones (results/equal_bytes.md)."""
+LONGER_PATIENCE = 1 / 3
+"""The share of its epochs after which the longer training ends, if none of them was better."""
 MAX_CANDIDATES = 24
 ROWS_PER_CANDIDATE = 100
 """Rows to choose by for each candidate that more time adds: of many candidates, scored on few rows,
@@ -73,12 +75,17 @@ class TrainingPlan:
     def get_training(self, *, is_longer: bool) -> TrainingSettings:
         """Return the settings of a training: the usual one, or the longer one of the best.
 
-        The average of its weights reaches back for the same share of the training.
+        The average of its weights reaches back for the same share of the training. It stops early
+        if the network only overfits, as the usual one is too short to do.
         """
         if not is_longer:
             return self.training
-        averaging = self.training.averaging * self.length_ratio
-        return replace(self.training, epochs=self.longer_epochs, averaging=averaging)
+        return replace(
+            self.training,
+            epochs=self.longer_epochs,
+            averaging=self.training.averaging * self.length_ratio,
+            early_stopping=EarlyStopping(patience=ceil(LONGER_PATIENCE * self.longer_epochs)),
+        )
 
     @property
     def longer_epochs(self) -> int:
