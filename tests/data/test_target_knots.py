@@ -132,6 +132,12 @@ def test_a_few_values_that_quantiles_miss_have_knots() -> None:
     assert 0 < knots[1] < 1  # between zeros and the others
 
 
+def test_a_rare_one_of_few_values_has_a_knot() -> None:
+    column = np.zeros(20_000, np.float32)
+    column[:13] = [1, 2, 5, 1, 2, 5, 1, 2, 5, 1, 2, 5, 1]
+    assert knots_of(column, (column > 0).astype(int), 2).tolist() == [0, 1, 2, 5]
+
+
 def test_one_number_far_out_takes_no_knots() -> None:
     rng = np.random.default_rng(0)
     column = rng.uniform(size=ROWS)

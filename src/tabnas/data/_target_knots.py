@@ -97,8 +97,8 @@ def _choose_for_column(
 ) -> dict[int, tuple[float, ...]]:
     ordered = np.sort(column)
     summary, values = pick_evenly(ordered), np.unique(ordered)
-    if len(values) <= MIN_TREE_KNOTS:
-        return {count: choose_knots(summary, count) for count in counts}
+    if len(values) <= MIN_TREE_KNOTS:  # a rare one may be in no quantile
+        return {n: choose_knots(values if len(values) <= n else summary, n) for n in counts}
     bins = values if len(values) <= MAX_BINS else np.unique(pick_evenly(ordered, MAX_BINS))
     binned = _sum_by_bin(np.searchsorted(bins, column), target, weight)
     splits = binned.find_splits(
