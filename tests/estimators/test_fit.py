@@ -355,6 +355,7 @@ def test_weights_shift_the_predictions() -> None:
         ({"numeric_dimensions": ()}, "numeric_dimensions must have at least one element"),
         ({"knots": 2}, "knots must be an integer of at least 3, got 2"),
         ({"knots": 2.5}, "knots must be an integer"),
+        ({"refit": "no"}, "refit must be true or false, got .no."),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

@@ -70,7 +70,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         Candidate dimensions of the embeddings of numeric columns. With 0, networks can read numbers
         as they are; `(0,)` turns embeddings off. None stands for (0, 1, 2, 4, 8).
     knots : int or None, default=None
-        Maximum number of knots of the embedding of a numeric column. None chooses 4 to 32, by the
+        Maximum number of knots of the embedding of a numeric column. None chooses 4 to 64, by the
         limit and the number of rows.
     teacher : "auto", "trees", "network", "none" or estimator, default="auto"
         Who teaches the networks: models without a limit, whose answers networks learn from if that

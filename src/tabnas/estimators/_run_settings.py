@@ -40,7 +40,7 @@ def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
     if values["latency_table"] is not None:
         values["latency_table"] = str(values["latency_table"])
     return RunSettings(
-        **values | {"refit": bool(estimator.refit)},
+        **values,
         limits=limits or DEFAULT_LIMITS,
         shares=Shares(validation=estimator.validation_fraction, test=0.0),
         kinds=kinds,

@@ -136,7 +136,7 @@ class RunSettings:
         kind="integer",
         panel="Architectures",
         help="Maximum number of knots of the embedding of a numeric column.",
-        shown_default="4 to 32, chosen for the limit and the rows",
+        shown_default="4 to 64, chosen for the limit and the rows",
         minimum=3,
         maximum=512,
     )
