@@ -120,12 +120,14 @@ class Experiment:
         answers = replace(answers, unlabelled=answers.unlabelled[rows])
         training = replace(run.plan.training, epochs=run.plan.training.epochs * epochs)
         plan = replace(run.plan, training=training)
+        began = perf_counter()
         candidate = run_training(make_candidate_training(trial, data, plan, run.metric, answers))
+        seconds = perf_counter() - began
         net = load_network(run, candidate.weights, candidate)
         outputs = net.logits(trial.architecture, test.examples)
         prediction = data.target_prediction(outputs / np.float32(candidate.temperature))
         loss = primary_loss(run.metric, data.target, test.y, prediction, test.weight)
-        return Measured(candidate.loss, loss, candidate.seconds)
+        return Measured(candidate.loss, loss, seconds)
 
     def choose(self, lessons: Sequence[Lesson], pool: str = "", epochs: int = 1):
         """Train candidates as a run does: the first with every lesson, the others with the best.

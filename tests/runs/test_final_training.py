@@ -42,7 +42,6 @@ def make_candidate(
         float32_loss=0.5,
         stop_after=2,
         temperature=TEMPERATURE,
-        seconds=0.0,
         weights=weights,
     )
 

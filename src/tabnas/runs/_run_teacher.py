@@ -76,7 +76,7 @@ def _fit_and_record(
     folds = _assign_folds(run, run.plan.teacher)
     fits = make_fits(folds, nested=run.plan.teacher.nested)
     models = _fit_all(run, rows, fits, on_progress, checkpoint, pool)
-    arrays, teachers = _combine(run.data, rows, fits, folds, models)
+    arrays, teachers = _combine(rows, fits, folds, models)
     checkpoint.record(STEP, teachers, arrays)
     for name in models:
         for fit in fits:
@@ -243,7 +243,6 @@ def _read_answers(
 
 
 def _combine(
-    data: PreparedData,
     rows: TeacherRows,
     fits: Sequence[Fit],
     folds: IntArray,

@@ -42,7 +42,6 @@ def make_candidate(
         float32_loss=loss,
         stop_after=1,
         temperature=1.0,
-        seconds=0.0,
         weights={"bias": np.array([number], np.float32)},
     )
 

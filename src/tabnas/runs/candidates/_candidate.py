@@ -37,7 +37,6 @@ class Candidate:
     float32_loss: float  # before its weights were rounded to their precision
     stop_after: int  # the best epoch, from 1
     temperature: float  # that divides its outputs; 1 for regression
-    seconds: float
     weights: Weights | None  # None after cross-validation, whose networks saw a part of the rows
 
     @classmethod
@@ -52,6 +51,5 @@ class Candidate:
             float32_loss=inf,
             stop_after=1,
             temperature=1.0,
-            seconds=0.0,
             weights=None,
         )

@@ -18,7 +18,6 @@ from tabnas.runs.checkpoints._step_checkpoint import StepCheckpoint, reject_malf
 class FoldRecord:
     """What a checkpoint holds of a fold, in addition to the outputs for its rows."""
 
-    seconds: float
     has_diverged: bool = False
 
 
@@ -65,10 +64,10 @@ class FoldJobs:
             try:
                 training.run(on_fraction, self._checkpoint.save_if_due)
             except NonFiniteLossError:
-                self._checkpoint.record(step, FoldRecord(0.0, has_diverged=True))
+                self._checkpoint.record(step, FoldRecord(has_diverged=True))
             else:
                 outputs = {"outputs": training.epoch_outputs}
-                self._checkpoint.record(step, FoldRecord(training.seconds), outputs)
+                self._checkpoint.record(step, FoldRecord(), outputs)
 
         def on_fraction(done: float) -> None:
             self._done[fold] = done
@@ -83,5 +82,4 @@ class FoldJobs:
             record = decode(FoldRecord, self._checkpoint.result(step), source=step)
             if not record.has_diverged:
                 training.load_outputs(self._checkpoint.arrays(step))
-        training.seconds = record.seconds
         return record.has_diverged

@@ -45,7 +45,6 @@ class CandidateRecord:
     is_longer: bool
     stop_after: Count
     temperature: PositiveFloat
-    seconds: float
 
 
 def train_candidates(
@@ -93,6 +92,8 @@ def next_trials(
        worth.
     5. The best of all is trained longer, with its lesson and by labels alone: short trainings
        suffice to compare networks, but on many tables a longer one is better.
+
+    If step 4 changes which lesson is the best, step 3 follows once more with that lesson.
     """
     first, *others = list_lessons(run)
     usual = [one for one in candidates if not one.is_longer]
@@ -227,7 +228,6 @@ def record_candidate(name: str, candidate: Candidate, checkpoint: StepCheckpoint
         candidate.is_longer,
         candidate.stop_after,
         candidate.temperature,
-        candidate.seconds,
     )
     checkpoint.record(name, record, candidate.weights)
 
@@ -259,7 +259,6 @@ def _load_candidate(trial: Trial, name: str, plan: Plan, checkpoint: StepCheckpo
         float32_loss=record.float32_loss,
         stop_after=record.stop_after,
         temperature=record.temperature,
-        seconds=record.seconds,
         weights=weights,
     )
 

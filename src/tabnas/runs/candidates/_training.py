@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -95,7 +94,6 @@ class CandidateTraining(ABC):
             float32_loss=evaluations[Precision.FLOAT32].loss,
             stop_after=best.stop_after,
             temperature=best.temperature,
-            seconds=sum(training.seconds for training in self.trainings),
             weights=None if weights is None else round_network(weights, precision),
         )
 
@@ -129,7 +127,6 @@ class NetworkTraining:
         self._evaluated = evaluated
         self._trainer: Trainer | None = None
         self._rounded_net: SuperNet | None = None  # to evaluate rounded weights
-        self.seconds = 0.0
 
     @property
     def trainer(self) -> Trainer:
@@ -140,10 +137,8 @@ class NetworkTraining:
 
     def run(self, on_fraction: FractionCallback, on_step: StepCallback) -> None:
         """Train to the end, from the current state."""
-        began = perf_counter()
         self._train(make_training_callback(self.trainer, on_fraction, on_step))
         on_fraction(1.0)
-        self.seconds += perf_counter() - began
 
     def _train(self, on_step: StepCallback) -> None:
         self.trainer.run(on_step=on_step)

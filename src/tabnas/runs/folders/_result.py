@@ -20,10 +20,10 @@ from tabnas.results import (
 )
 from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs.evaluation._numeric_curves import read_numeric_curves
+from tabnas.runs.evaluation._wider_neighbours import list_wider_neighbours
 from tabnas.runs.folders._c_size import measure_for_device
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.runs.search._wider_neighbours import list_wider_neighbours
 from tabnas.space import Architecture, Precision, compute_costs
 
 NAMED_VERSIONS = ("tabnas", "numba", "numpy", "pyarrow", "scikit-learn")

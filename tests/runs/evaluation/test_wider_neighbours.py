@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tabnas.runs.search._wider_neighbours import list_wider_neighbours
+from tabnas.runs.evaluation._wider_neighbours import list_wider_neighbours
 from tabnas.space import Architecture, Budget, SearchSpace
 from tests.problems import spaces, valid_choices
 
