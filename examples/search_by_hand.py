@@ -1,6 +1,6 @@
 """A search on your own arrays, step by step: SuperNet and policy, then stand-alone trainings.
 
-`fit` does this and more (docs/search.md). Step by step, every part can be observed or replaced.
+`fit` does this and more (docs/step_by_step.md). Here, every part can be observed or replaced.
 """
 
 import numpy as np

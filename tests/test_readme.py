@@ -20,7 +20,7 @@ PAGES = (
     "docs/limits.md",
     "docs/mathematics.md",
     "docs/resume.md",
-    "docs/search.md",
+    "docs/step_by_step.md",
     "docs/strategies.md",
 )
 BLOCKS = [
