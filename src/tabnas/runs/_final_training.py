@@ -171,7 +171,7 @@ def _train_for_evaluation(
 ) -> Weights:
     """Train on all rows of the folds; without folds, once more on the training rows."""
     try:
-        rows = final_rows(run, chosen)
+        rows = get_final_rows(run, chosen)
         return _train_on("final training", rows, run, chosen, index, on_progress, checkpoint)
     except NonFiniteLossError:
         # a lower learning rate would give a network that no fold has evaluated
@@ -208,7 +208,7 @@ def _train_on(
     return checkpoint.arrays(name)
 
 
-def final_rows(run: RunContext, chosen: Candidate) -> TrainingRows:
+def get_final_rows(run: RunContext, chosen: Candidate) -> TrainingRows:
     """Return the rows that a candidate's evaluated network learns from."""
     data = run.data
     if run.answers is None:

@@ -14,9 +14,9 @@ from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs.candidates._candidate import Candidate, Trial
 from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.candidates._train_candidates import (
-    candidate_step_name,
     find_worse,
     load_candidates,
+    name_candidate_step,
     next_trials,
     record_candidate,
     run_training,
@@ -75,7 +75,7 @@ def _train_round(
         for limit_index, its_trials in enumerate(trials)
         for k, trial in enumerate(its_trials)
     ]
-    jobs = [job for job in all_jobs if candidate_step_name(job[1]) not in scopes[job[0]]]
+    jobs = [job for job in all_jobs if name_candidate_step(job[1]) not in scopes[job[0]]]
     shared = {id(run.data): _training_data(run.data) for run in runs}
     data = tuple(shared[id(run.data)] for run in runs)
     plans = tuple(run.plan.training_plan for run in runs)
@@ -118,6 +118,6 @@ def _record(
     k: int, candidate: Candidate, trials: Sequence[Trial], plan: Plan, scope: StepCheckpoint
 ) -> None:
     """Record a candidate, and forget the weights that are not needed any more."""
-    record_candidate(candidate_step_name(k), candidate, scope)
+    record_candidate(name_candidate_step(k), candidate, scope)
     for worse in find_worse(load_candidates(trials, plan, scope)):
-        scope.forget_arrays(candidate_step_name(worse))
+        scope.forget_arrays(name_candidate_step(worse))

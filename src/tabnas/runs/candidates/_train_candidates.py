@@ -67,14 +67,14 @@ def train_candidates(
     candidates: list[Candidate] = []
     while trials := next_trials(run, architectures, candidates):
         started = [
-            _start_trial(run, trial, candidate_step_name(k), phase, checkpoint, pool)
+            _start_trial(run, trial, name_candidate_step(k), phase, checkpoint, pool)
             for k, trial in enumerate(trials, start=len(candidates))
         ]
         for get_candidate in started:
             candidates.append(get_candidate())
             for number in find_worse(dict(enumerate(candidates))):
                 candidates[number] = replace(candidates[number], weights=None)
-                checkpoint.forget_arrays(candidate_step_name(number))
+                checkpoint.forget_arrays(name_candidate_step(number))
     phase.finish()
     return candidates
 
@@ -185,9 +185,9 @@ def load_candidates(
 ) -> dict[int, Candidate]:
     """Return the candidates of these trials that are trained already, by their number."""
     return {
-        number: _load_candidate(trial, candidate_step_name(number), plan, checkpoint)
+        number: _load_candidate(trial, name_candidate_step(number), plan, checkpoint)
         for number, trial in enumerate(trials)
-        if candidate_step_name(number) in checkpoint
+        if name_candidate_step(number) in checkpoint
     }
 
 
@@ -200,7 +200,7 @@ def describe_trial(trial: Trial | Candidate, run: RunContext) -> str:
     return f"{trial.architecture}, {lesson}{longer}"
 
 
-def candidate_step_name(index: int) -> str:
+def name_candidate_step(index: int) -> str:
     """Return the name of a candidate's step in the checkpoint."""
     return f"candidate {index + 1}"
 

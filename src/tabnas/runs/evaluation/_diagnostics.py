@@ -22,7 +22,11 @@ from tabnas.results import (
     ReliabilityBin,
     Residuals,
 )
-from tabnas.runs.evaluation._importance import REPEATS, permutation_importance, rows_to_shuffle
+from tabnas.runs.evaluation._importance import (
+    REPEATS,
+    count_rows_to_shuffle,
+    permutation_importance,
+)
 from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._prepared_data import PreparedData
@@ -176,7 +180,7 @@ def _measure_importance(
     predict: Predict, part: EncodedRows, data: PreparedData, plan: Plan, metric: Metric, seed: int
 ) -> Importance | None:
     """Measure importance by the metric of the run; None if the rows do not define it."""
-    rows = rows_to_shuffle(plan, len(data.train_and_validation), len(data.encoder.columns))
+    rows = count_rows_to_shuffle(plan, len(data.train_and_validation), len(data.encoder.columns))
     if len(part) > rows:
         drawn = stream(seed, "importance").choice(len(part), rows, replace=False)
         part = part.take(np.sort(drawn))

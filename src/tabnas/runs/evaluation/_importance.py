@@ -20,7 +20,7 @@ TRAINING_PASSES = 3
 """A row takes one pass to predict and about three to train on."""
 
 
-def rows_to_shuffle(plan: Plan, training: int, columns: int) -> int:
+def count_rows_to_shuffle(plan: Plan, training: int, columns: int) -> int:
     """Return how many rows to shuffle: by the work of the run, so that no clock decides."""
     trained = plan.max_trained * plan.training.epochs * max(1, plan.folds)
     longer = plan.longer_epochs if plan.trains_longer else 0

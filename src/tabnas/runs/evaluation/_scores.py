@@ -42,11 +42,9 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
     if test is None:
         return References()
     train = data.train_and_validation if run.plan.folds else data.train_in_memory
-    scores: dict[str, Scores] = {}
-    notes: list[str] = []
     on_progress(Progress("comparison", 0.0, note="trivial predictor"))
     guess = trivial_prediction(target, train.y, train.weight, len(test))
-    add_score(run, test, "trivial", lambda: guess, scores, notes)
+    scores, notes = score_predictions(run, test, "trivial", lambda: guess)
     boosted: BoostedTrees | None = None
     trees = data.tree_data() if run.settings.reference_models else None
     if trees is not None:
@@ -64,7 +62,8 @@ def score_references(run: RunContext, on_progress: ProgressCallback) -> Referenc
             notes.append(f"the boosted trees could not be fitted: {error}")
         else:
             predictions = boosted.predictions[0]
-            add_score(run, test, "boosted trees", lambda: predictions, scores, notes)
+            more, failed = score_predictions(run, test, "boosted trees", lambda: predictions)
+            scores, notes = scores | more, notes + failed
     on_progress(Progress("comparison", 1.0))
     return References(scores, boosted, tuple(notes))
 
@@ -73,34 +72,26 @@ def score_test_rows(
     run: RunContext, weights: Weights, chosen: Candidate
 ) -> tuple[dict[str, Scores], list[str]]:
     """Return the scores of the network on the test rows, by its name, and notes."""
-    scores: dict[str, Scores] = {}
-    notes: list[str] = []
     test = run.data.test
-    if test is not None:
-        net = load_network(run, weights, chosen)
+    if test is None:
+        return {}, []
+    net = load_network(run, weights, chosen)
 
-        def predict() -> FloatArray:
-            return run.data.target_prediction(net.logits(chosen.architecture, test.examples))
+    def predict() -> FloatArray:
+        return run.data.target_prediction(net.logits(chosen.architecture, test.examples))
 
-        add_score(run, test, "network", predict, scores, notes)
-    return scores, notes
+    return score_predictions(run, test, "network", predict)
 
 
-def add_score(
-    run: RunContext,
-    test: EncodedRows,
-    name: str,
-    predict: Callable[[], Any],
-    scores: dict[str, Scores],
-    notes: list[str],
-) -> None:
-    """Score predictions of the test rows, or add a note on why that failed."""
+def score_predictions(
+    run: RunContext, test: EncodedRows, name: str, predict: Callable[[], Any]
+) -> tuple[dict[str, Scores], list[str]]:
+    """Return the scores of predictions of the test rows, by the name, or a note on failure."""
+    target, seed = run.data.target, run.settings.seed
     try:
-        scores[name] = score(
-            run.data.target, test.y, predict(), test.weight, seed=run.settings.seed
-        )
+        return {name: score(target, test.y, predict(), test.weight, seed=seed)}, []
     except (TabNASError, MemoryError) as error:
-        notes.append(f"the {name} could not be scored on the test rows: {error}")
+        return {}, [f"the {name} could not be scored on the test rows: {error}"]
 
 
 def load_network(run: RunContext, weights: Weights, chosen: Candidate) -> SuperNet:

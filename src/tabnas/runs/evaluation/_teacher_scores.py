@@ -13,9 +13,9 @@ from tabnas.nets import Loss, NonFiniteLossError
 from tabnas.results import TEACHER, WITHOUT_TEACHER, TeacherSummary
 from tabnas.runs._answers import LABELS_ONLY
 from tabnas.runs._context import RunContext
-from tabnas.runs._final_training import calibrate, final_rows, make_final_trainer
+from tabnas.runs._final_training import calibrate, get_final_rows, make_final_trainer
 from tabnas.runs.candidates._candidate import Candidate, Weights
-from tabnas.runs.evaluation._scores import add_score, load_network
+from tabnas.runs.evaluation._scores import load_network, score_predictions
 from tabnas.types import FloatArray
 
 
@@ -39,15 +39,14 @@ def score_teacher(
         if untaught is None or not np.isfinite(untaught.loss)
         else run.metric.loss(untaught.loss),
     )
-    scores: dict[str, Scores] = {}
-    notes: list[str] = []
     test = run.data.test
     if test is None:
-        return scores, summary, notes
+        return {}, summary, []
+    scores: dict[str, Scores] = {}
     if run.answers.answers_test:
-        add_score(run, test, TEACHER, lambda: _decode_answers(run), scores, notes)
+        scores, notes = score_predictions(run, test, TEACHER, lambda: _decode_answers(run))
     else:
-        notes.append("the teacher was not scored, since the test rows lack the teacher columns")
+        notes = ["the teacher was not scored, since the test rows lack the teacher columns"]
     if untaught is not None and untaught is not chosen and summary.score_without is not None:
         weights = untaught.weights or _train(run, untaught)
         if weights is not None:
@@ -56,7 +55,8 @@ def score_teacher(
             def predict() -> FloatArray:
                 return run.data.target_prediction(net.logits(untaught.architecture, test.examples))
 
-            add_score(run, test, WITHOUT_TEACHER, predict, scores, notes)
+            more, failed = score_predictions(run, test, WITHOUT_TEACHER, predict)
+            scores, notes = scores | more, notes + failed
     return scores, summary, notes
 
 
@@ -75,7 +75,7 @@ def _train(run: RunContext, candidate: Candidate) -> Weights | None:
     """Return the weights of a cross-validated candidate, trained on the rows of all folds."""
     # of several processes, only the first evaluates
     plan = run.plan if run.process_group.size == 1 else replace(run.plan, engine="torch")
-    trainer = make_final_trainer(candidate, final_rows(run, candidate), plan)
+    trainer = make_final_trainer(candidate, get_final_rows(run, candidate), plan)
     try:
         trainer.run()
     except NonFiniteLossError:

@@ -35,7 +35,7 @@ def build_run_result(finished: FinishedRun) -> RunResult:
     space = plan.feasible.space
     return RunResult(
         architecture=finished.model.architecture,
-        costs=costs_with_limits(finished),
+        costs=compute_cost_uses(finished),
         c_size=measure_for_device(finished),
         target=summarize_target(data),
         metric=finished.metric.name,
@@ -67,7 +67,7 @@ def build_run_result(finished: FinishedRun) -> RunResult:
                 finished.candidates, finished.one_shot_losses, strict=True
             )
         ),
-        chosen_by=chosen_by(plan),
+        chosen_by=describe_selection(plan),
         trained_on_all_rows=finished.trained_on_all_rows,
         limit_effects=finished.limit_effects,
         wider_steps=list_wider_neighbours(
@@ -80,7 +80,7 @@ def build_run_result(finished: FinishedRun) -> RunResult:
         table=data.digest(),
         plan=_summarize_plan(plan),
         seed=finished.settings.seed,
-        versions=versions(),
+        versions=collect_versions(),
         timings={name: round(value, 3) for name, value in finished.phase_seconds.items()}
         | {TOTAL: round(finished.total_seconds, 3)}
         | {
@@ -90,18 +90,18 @@ def build_run_result(finished: FinishedRun) -> RunResult:
     )
 
 
-def chosen_by(plan: Plan) -> str:
+def describe_selection(plan: Plan) -> str:
     """Return what candidates are compared by."""
     return f"{plan.folds}-fold cross-validation" if plan.folds else "validation rows"
 
 
-def versions() -> dict[str, str]:
+def collect_versions() -> dict[str, str]:
     """Return the versions of the packages that the bits of a run depend on."""
     named = {name: version(name) for name in NAMED_VERSIONS}
     return named | {"python": platform.python_version()}
 
 
-def costs_with_limits(finished: FinishedRun) -> dict[str, CostUse]:
+def compute_cost_uses(finished: FinishedRun) -> dict[str, CostUse]:
     """Return every cost of the model with its limit, if any; latencies as predicted."""
     limits = finished.model.limits
     return {

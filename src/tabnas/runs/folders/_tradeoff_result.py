@@ -9,11 +9,11 @@ from tabnas.results import TOTAL, WITHOUT_TEACHER, TradeoffModel, TradeoffResult
 from tabnas.runs._pipeline import FinishedRun
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._result import (
-    chosen_by,
-    costs_with_limits,
+    collect_versions,
+    compute_cost_uses,
     count_rows,
+    describe_selection,
     summarize_target,
-    versions,
 )
 from tabnas.space import find_bottlenecks
 
@@ -25,7 +25,7 @@ def build_tradeoff_result(
     first = finished_runs[0]
     metric, loosest = first.metric, finished_runs[-1].plan.feasible.space
     embeddings = loosest.numeric_embeddings
-    costs = [costs_with_limits(finished) for finished in finished_runs]
+    costs = [compute_cost_uses(finished) for finished in finished_runs]
     optimal = is_pareto_optimal(
         [use[tradeoff.cost].value for use in costs],
         [finished.chosen.loss for finished in finished_runs],
@@ -69,9 +69,9 @@ def build_tradeoff_result(
         inputs=loosest.inputs,
         embedded_columns=0 if embeddings is None else embeddings.columns,
         outputs=loosest.outputs,
-        chosen_by=chosen_by(first.plan),
+        chosen_by=describe_selection(first.plan),
         seed=first.settings.seed,
-        versions=versions(),
+        versions=collect_versions(),
         timings={
             name: round(sum(finished.phase_seconds.get(name, 0.0) for finished in finished_runs), 3)
             for name in first.phase_seconds

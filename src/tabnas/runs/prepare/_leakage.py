@@ -58,7 +58,7 @@ def find_leaks(
     return list(dict.fromkeys(leaks))
 
 
-def leak_notes(names: Sequence[str], target: str) -> tuple[str, ...]:
+def describe_leaks(names: Sequence[str], target: str) -> tuple[str, ...]:
     """Return notes on leaking columns."""
     return tuple(
         f"the single column {name!r} predicts the target {target!r} of held-out rows; if its "

@@ -18,7 +18,7 @@ from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.prepare._embedding_rule import choose_embeddings, fit_embeddings
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate, make_encoded_rows
 from tabnas.runs.prepare._knot_rule import fit_knot_rule
-from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, find_leaks, leak_notes
+from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, describe_leaks, find_leaks
 from tabnas.runs.prepare._overlap import check_overlap
 from tabnas.runs.prepare._prepared_data import PreparedData, TrainingSource, TreeData
 from tabnas.runs.prepare._row_split import balance_classes, note_rare_classes, require_classes
@@ -231,7 +231,7 @@ def _note_leaks(prepared: StoredData) -> tuple[str, ...]:
         return LabelledInputs(inputs.from_encoded(some.encoded), some.training_target)
 
     first, second = half(prepared.train_in_memory, "train"), half(prepared.validation, "validation")
-    return leak_notes(find_leaks(inputs, prepared.target, first, second), prepared.target.name)
+    return describe_leaks(find_leaks(inputs, prepared.target, first, second), prepared.target.name)
 
 
 def _check_overlap(store: Store, held: Mapping[PartName, EncodedRows]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from tabnas.data import Table
 from tabnas.model import MAX_TREE_ROWS, MAX_TREE_VALIDATION_ROWS, TreeInputs, TreeRows
 from tabnas.runs.prepare._encoded_rows import EncodedRows
-from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, find_leaks, leak_notes
+from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, describe_leaks, find_leaks
 from tabnas.runs.prepare._prepared_data import PreparedData, TreeData
 from tabnas.streams import stream
 from tabnas.types import IntArray
@@ -85,4 +85,4 @@ def note_leaks(
         half(train, prepared.train_in_memory, "train"),
         half(validation, prepared.validation, "validation"),
     )
-    return leak_notes(find_leaks(inputs, prepared.target, first, second), prepared.target.name)
+    return describe_leaks(find_leaks(inputs, prepared.target, first, second), prepared.target.name)
