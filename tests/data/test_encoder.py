@@ -6,9 +6,12 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tabnas import TabNASError
 from tabnas.data import DataWarning, EncodedTable, Kind, Table, TableEncoder, _table, infer_kind
+from tabnas.data._datetimes import are_datetimes, find_datetimes
 from tabnas.threads import limit_threads
 
 
@@ -188,7 +191,7 @@ def test_numbers_mixed_with_texts_are_refused() -> None:
     with pytest.raises(
         TabNASError,
         match=r"'x' must hold numbers only, but row 8 is 'n\.a\.', "
-        r"which is not a number, as are 1 others; leave such values empty",
+        r"which is not a number, as is another; leave such values empty",
     ):
         fit_encoder(remarks)
     rows = np.arange(42)[::-1]
@@ -200,6 +203,31 @@ def test_numbers_mixed_with_texts_are_refused() -> None:
     objects = np.array([*range(40), "old"], object)
     with pytest.raises(TabNASError, match="row 41 is 'old', which is not a number; leave"):
         fit_encoder({"x": objects})
+
+
+@pytest.mark.parametrize("odd", ["2020-02-30", "0000-00-00", "unknown", "2020-01-01T24:00"])
+def test_dates_mixed_with_texts_are_refused(odd: str) -> None:
+    days = np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]").astype(str).tolist()
+    assert infer_kind("x", Table.from_data({"x": days}).column("x")) is Kind.DATETIME
+    with pytest.raises(
+        TabNASError,
+        match=f"'x' must hold dates only, but row 8 is '{odd}', which is not a date; leave",
+    ):
+        fit_encoder({"x": [*days[:7], odd, *days[7:]]})
+    mixed = {"x": [*days, *(f"day {i}" for i in range(20))]}
+    assert infer_kind("x", Table.from_data(mixed).column("x")) is Kind.CATEGORICAL
+
+
+@given(st.from_regex(r"[0-2]\d{3}-[01]\d-[0-3]\d([ T][0-2]\d:[0-6]\d)?", fullmatch=True))
+def test_each_date_is_one_that_can_be_parsed(text: str) -> None:
+    assert find_datetimes(pa.array([text])).tolist() == [are_datetimes(pa.chunked_array([[text]]))]
+
+
+@pytest.mark.parametrize("text", ["31.12.2024", "12/31/24", "2024/12/31", "1-2-2024 12:00"])
+def test_dates_of_another_format_are_noted(text: str) -> None:
+    with pytest.warns(DataWarning, match="'x' seems to hold dates such as '01.02.2023', but is"):
+        fit_encoder({"x": ["01.02.2023", text] * 20})
+    assert not fit_encoder({"x": ["1.2.34", "10.0.1"] * 20}).notes  # versions
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,14 @@ from tabnas.data._values import RowError, decode_dictionary, is_datetime_type, i
 from tabnas.errors import TabNASError
 from tabnas.types import BoolArray, IntArray
 
-ISO_8601 = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+DATE = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
+HOURS = r"([01]\d|2[0-3])"
+ISO_8601 = rf"^{DATE}([ T]{HOURS}:[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]{HOURS}:?[0-5]\d)?)?$"
 """The only texts that are read as dates; in others, months and days can be confused."""
+OTHER_DATES = (
+    r"^(\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{4}[./]\d{1,2}[./]\d{1,2})([ T].*)?$"
+)
+"""Texts that people may mean as dates, but that are not read as dates."""
 ZONE = r"[T ].*(Z|[+-]\d{2}:?\d{2})$"
 FRACTION = r"\.\d+"
 
@@ -23,6 +29,22 @@ def are_datetimes(values: pa.ChunkedArray) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def find_datetimes(texts: pa.Array) -> BoolArray:
+    """Return which texts are dates or times by ISO 8601, of days that exist."""
+    found = np.array(pc.match_substring_regex(texts, ISO_8601))
+    dates = np.array(texts.filter(pa.array(found)).to_pylist(), dtype="<U10")
+    months, days = dates.astype("<U7").astype("datetime64[M]"), [int(date[8:]) for date in dates]
+    found[found] = (months.astype("datetime64[D]") + np.array(days, np.int64) - 1).astype(
+        "datetime64[M]"
+    ) == months
+    return found
+
+
+def find_other_dates(texts: pa.Array) -> BoolArray:
+    """Return which texts look like dates of another format, such as 31.12.2024."""
+    return np.array(pc.match_substring_regex(texts, OTHER_DATES))
 
 
 def to_seconds(name: str, column: pa.ChunkedArray) -> tuple[IntArray, BoolArray]:

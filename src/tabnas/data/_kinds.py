@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tabnas.data._datetimes import are_datetimes
+from tabnas.data._datetimes import are_datetimes, find_datetimes, find_other_dates
 from tabnas.data._number_columns import find_number_format
 from tabnas.data._number_text import (
     DEFAULT_DECIMALS,
@@ -121,7 +121,10 @@ def infer_text_schema(
         if are_numbers(texts) and pc.any(pc.match_substring_regex(texts, LEADING_ZERO)).as_py():
             notes = (*notes, _describe_dropped_zeros(name, texts))
         return ColumnSchema(Kind.NUMERIC, number_format, notes)
-    _check_remarks(name, texts, counts, numeric, rows)
+    _check_remarks(name, texts, counts, numeric, rows, "number")
+    _check_remarks(name, texts, counts, find_datetimes(texts), rows, "date")
+    if counts[find_other_dates(texts)].sum() >= MIXED_SHARE * counts.sum() > 0:
+        return ColumnSchema(Kind.CATEGORICAL, notes=(_describe_other_dates(name, texts),))
     return ColumnSchema(Kind.CATEGORICAL)
 
 
@@ -156,27 +159,29 @@ def _describe_dropped_zeros(name: str, texts: Any) -> str:
     )
 
 
-# -- numbers with remarks --------------------------------------------------------------------------
+# -- numbers and dates with remarks ----------------------------------------------------------------
 
 MIXED_SHARE = 0.9
 FEW_LABELS = 20
 
 
-def _check_remarks(name: str, texts: Any, counts: IntArray, numeric: BoolArray, rows: Any) -> None:
-    """Raise an error if nearly all rows are numbers, but some are not.
+def _check_remarks(
+    name: str, texts: Any, counts: IntArray, usual: BoolArray, rows: Any, noun: str
+) -> None:
+    """Raise an error if nearly all rows are numbers, or dates, but some are not.
 
     Such a column is a quantity with a few remarks in it; as categories, it would silently lose its
     order.
     """
-    odd = int(counts[~numeric].sum())
+    odd = int(counts[~usual].sum())
     if not 0 < odd <= (1 - MIXED_SHARE) * counts.sum():
         return
-    text = texts[int((~numeric).argmax())]
-    others = f", as are {odd - 1} others" if odd > 1 else ""
+    text = texts[int((~usual).argmax())]
+    others = f", as are {odd - 1} others" if odd > 2 else ", as is another" if odd == 2 else ""
     raise RowError(
-        f"the column {name!r} must hold numbers only, but",
+        f"the column {name!r} must hold {noun}s only, but",
         pc.index(rows, text).as_py(),
-        f"is {text.as_py()!r}, which is not a number{others}; leave such values empty, or "
+        f"is {text.as_py()!r}, which is not a {noun}{others}; leave such values empty, or "
         "declare the column categorical",
     )
 
@@ -190,7 +195,15 @@ def check_number_labels(name: str, values: pa.ChunkedArray) -> None:
     texts, counts = counted.field("values"), counted.field("counts").to_numpy()
     numeric = are_number_like(texts)
     if int(numeric.sum()) > FEW_LABELS:
-        _check_remarks(name, texts, counts, numeric, values)
+        _check_remarks(name, texts, counts, numeric, values, "number")
+
+
+def _describe_other_dates(name: str, texts: Any) -> str:
+    text = texts[int(find_other_dates(texts).argmax())].as_py()
+    return (
+        f"the column {name!r} seems to hold dates such as {text!r}, but is taken for categories, "
+        "since days and months can be confused; write dates like 2024-12-31"
+    )
 
 
 IDENTIFIER_SHARE = 0.95
