@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 from sklearn import metrics
 
 from tabnas import TabNASError
@@ -237,9 +238,21 @@ def test_undefined_metrics_are_left_out():
     }
     assert set(score(NUMBER, [2.0, 2.0], [1.0, 2.0])) == {"rmse", "mae"}
     one = score(make_class_target(2), [1], [[0.3, 0.7]])
-    assert one["accuracy"] == _scores.Score(1.0, 1.0, 1.0)
+    assert one["accuracy"] == _scores.Score(1.0, pytest.approx(0.025), 1.0)
     with pytest.raises(TabNASError, match="auc is undefined on these rows"):
         primary_loss("auc", make_class_target(2), [1], [[0.3, 0.7]])
+
+
+@pytest.mark.parametrize("rows", [7, 60, 20_000])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_the_interval_without_errors_is_the_exact_binomial_one(rows: int, is_right: bool):
+    y = np.arange(rows) % 2
+    shares = np.eye(2)[y if is_right else 1 - y]
+    expected = binomtest(rows * is_right, rows).proportion_ci(0.95, method="exact")
+    accuracy = score(make_class_target(2), y, shares)["accuracy"]
+    assert (accuracy.low, accuracy.high) == pytest.approx((expected.low, expected.high))
+    weighted = score(make_class_target(2), y, shares, 1.0 + np.arange(rows))["accuracy"]
+    assert weighted.high - weighted.low > accuracy.high - accuracy.low
 
 
 def test_confident_errors_are_not_infinite():

@@ -44,7 +44,8 @@ def score(
     Up to 10,000 rows (and 50,000 rows times classes) the intervals are percentiles of a bootstrap
     over rows; resamples on which a metric is undefined are left out. Beyond, they are normal
     approximations from the influence of each row (DeLong's for AUC), which agree with the bootstrap
-    at that size. With few rows, or without any error among them, both intervals are too narrow.
+    at that size. If no prediction is wrong, or every one, the interval of the accuracy is the exact
+    binomial one. With few rows, or without any error among them, other intervals are too narrow.
 
     Parameters
     ----------
@@ -85,6 +86,8 @@ def score(
             if not np.isnan(value):
                 values[metric.name] = value
                 intervals[metric.name] = _normal_interval(weighted, value, weight)
+    if values.get("accuracy") in (0.0, 1.0):
+        intervals["accuracy"] = _exact_interval(values["accuracy"], weight)
     entries = {}
     for name, (low, high) in intervals.items():
         value, metric = values[name], METRICS[name]
@@ -153,6 +156,16 @@ def _normal_interval(
     influence, rows = metric.influence(weight), len(weight)
     std = float(np.sqrt((influence**2).sum() * rows / (rows - 1)))
     return value - NORMAL_QUANTILE * std, value + NORMAL_QUANTILE * std
+
+
+def _exact_interval(value: float, weight: FloatArray) -> tuple[float, float]:
+    """Return the interval (Clopper-Pearson) of an accuracy of 0 or 1, which resamples never leave.
+
+    It is that of the effective number of rows, (sum w)^2 / sum w^2.
+    """
+    rows = float(weight.sum() ** 2 / np.square(weight).sum())
+    distance = 1.0 - TAIL ** (1.0 / rows)
+    return (0.0, distance) if value == 0.0 else (1.0 - distance, 1.0)
 
 
 # -- validation ----------------------------------------------------------------------------------

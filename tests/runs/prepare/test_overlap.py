@@ -91,6 +91,25 @@ def test_repeated_rows_of_few_distinct_ones_are_not_noted(distinct: int) -> None
         assert overlap_notes(data, test=make_labelled(possible.take(rows[:150]))) == []
 
 
+def test_copies_in_the_test_part_of_a_split_are_noted() -> None:
+    table, rows = make_table(200), np.arange(200).repeat(8)
+    notes = prepare_data(make_labelled(table.take(rows)), SETTINGS).notes
+    assert "320 of the 320 test rows are copies of rows that are learned from" in " ".join(notes)
+    grouped = Table.from_data(
+        {name: table.take(rows).column(name) for name in table.names} | {"row": rows}
+    )
+    by_row = replace(SETTINGS, split="group", split_column="row")
+    for data, settings in ((make_labelled(table), SETTINGS), (make_labelled(grouped), by_row)):
+        assert "copies" not in " ".join(prepare_data(data, settings).notes)
+
+
+def test_equal_rows_of_a_few_codes_are_not_called_copies() -> None:
+    codes = np.random.default_rng(0).integers(8, size=(3, 600))
+    table = Table.from_data({"a": codes[0], "b": codes[1], "kind": codes[2] % 2})
+    data = LabelledTable.from_table(table, "kind")
+    assert "copies" not in " ".join(prepare_data(data, SETTINGS).notes)
+
+
 def test_an_identical_table_of_few_distinct_rows_is_noted() -> None:
     possible = make_table(4)
     rows = np.arange(400) % 4

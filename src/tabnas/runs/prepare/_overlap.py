@@ -15,6 +15,8 @@ Hashes = NDArray[np.uint64]
 
 REFUSED_SHARE, NOTED_SHARE = 0.9, 0.1
 """Shares of the provided rows, of those that would be new in a fresh sample."""
+IDENTIFYING_SHARE = 0.5
+"""Values of a column for each distinct row, from which on equal rows are copies."""
 MAX_CHANCE = 1e-5
 """An overlap that chance makes more often than this is neither refused nor noted."""
 CONSEQUENCES = {
@@ -66,6 +68,27 @@ def check_overlap(
             )
         known = np.concatenate([known, rows])
     return tuple(notes)
+
+
+def note_copies(known: EncodedRows, test: EncodedRows) -> tuple[str, ...]:
+    """Return a note if many test rows of the table are copies of rows to learn from.
+
+    Rows of a few codes may well be equal without being copies. If nearly every distinct row has a
+    value of its own in some column, they are copies.
+    """
+    hashes = hash_rows(known)
+    shared = int(np.isin(hash_rows(test), hashes).sum())
+    if shared < NOTED_SHARE * len(test):
+        return ()
+    distinct = len(np.unique(hashes))
+    values = max((len(np.unique(column)) for column in known.encoded.numeric.T), default=0)
+    if values < IDENTIFYING_SHARE * distinct:
+        return ()
+    return (
+        f"{shared:,} of the {len(test):,} test rows are copies of rows that are learned from: "
+        "scores are better than they will be on new rows; remove the copies, or keep those of a "
+        "row in one part with a group column",
+    )
 
 
 def _unexpected_share(shared: int, rows: int, known: Hashes, table_share: float) -> float:

@@ -32,7 +32,7 @@ from tabnas.runs.prepare._fitted_encoder import (
 from tabnas.runs.prepare._given_answers import read_given_answers
 from tabnas.runs.prepare._knot_rule import fit_knot_rule
 from tabnas.runs.prepare._labelled_table import LabelledTable
-from tabnas.runs.prepare._overlap import check_overlap
+from tabnas.runs.prepare._overlap import check_overlap, note_copies
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
 from tabnas.runs.prepare._row_split import note_rare_classes, split_rows
 from tabnas.runs.prepare._stored_data import prepare_store
@@ -220,6 +220,8 @@ def _encode_parts(
             provided[name] = rows = fitted.encode(table)
             notes += note_unseen_categories(fitted.encoder, rows.encoded, name)
     notes += check_overlap([development, *filter(None, [test_rows])], provided)
+    if test_rows is not None:
+        notes += note_copies(development, test_rows)
     if provided["validation"] is not None:
         development = concatenate(development, provided["validation"])
     return development, test_rows if provided["test"] is None else provided["test"], notes
