@@ -278,6 +278,18 @@ def test_y_of_every_kind_is_accepted(birds: Any, form: Any) -> None:
     assert classifier.classes_.tolist() == ["auk", "owl"]
 
 
+@pytest.mark.parametrize("dtype", ["Int64", "int64[pyarrow]", "boolean", "category", object])
+def test_labels_of_pandas_keep_their_type(birds: Any, dtype: Any) -> None:
+    owls = birds[1] == "owl"
+    values = owls if dtype in ("boolean", "category") else 2**53 + owls  # no float tells them apart
+    labels = pd.Series(values).astype(dtype)
+    classifier = TabNASClassifier(**SMALL).fit(birds[0], labels)
+    assert classifier.classes_.dtype == values.dtype
+    assert classifier.classes_.tolist() == sorted(set(values.tolist()))
+    expected = np.mean(classifier.predict(birds[0]) == values)
+    assert classifier.score(birds[0], labels) == expected > 0.9
+
+
 def test_nullable_integers_are_labels(birds: Any) -> None:
     labels = pd.Series(birds[1] == "owl", name="owl").astype("Int64")
     classifier = TabNASClassifier(**SMALL).fit(birds[0], labels)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import compute_sample_weight
 
 from tabnas.data import ClassTarget
@@ -219,7 +220,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         X : table of shape (n_samples, n_features)
             The features; at least 10 rows.
         y : array-like of shape (n_samples,)
-            The labels: texts, integers, integral floats or booleans; at least two rows of each.
+            The labels: texts, integers, integral floats or booleans; at least two classes.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Weights of rows, in training and evaluation. Rows of weight 0 are ignored.
         run_dir : str, Path or None, default=None
@@ -278,6 +279,12 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         logits = self.decision_function(X)
         codes = (logits > 0).astype(np.int64) if logits.ndim == 1 else logits.argmax(axis=1)
         return np.asarray(self.classes_[codes])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
+        """Return the accuracy on these rows; y may be of every kind that `fit` accepts."""
+        predicted = self.predict(X)
+        labels = check_y(self, y, len(predicted))
+        return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
         """Return the probability of every class [rows, classes], in the order of `classes_`."""

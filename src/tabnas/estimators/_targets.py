@@ -29,6 +29,8 @@ def check_y(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
         raise TabNASError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    if hasattr(getattr(y, "dtype", None), "na_value"):  # scikit-learn makes them floats
+        y = np.asarray(y)
     flat: NDArray[Any] = column_or_1d(y, warn=True)
     if len(flat) != rows:
         raise TabNASError(f"y must have a value for each of the {rows} rows of X, got {len(flat)}")
