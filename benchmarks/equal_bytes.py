@@ -6,8 +6,7 @@
 Every method gets the same splits of the same tables. What each does, and how it is tuned, is in
 `benchmarks/peers`; `pip install "tabnas[peers]"` installs them. Several processes can measure
 methods and tables at the same time, with OMP_NUM_THREADS=1 each, and an interrupted one goes on
-where it was. Rows of an earlier default of tabnas are marked in the files and on the page, and are
-not in `done`, so that they are measured again. `--fresh` takes the tables of `fresh_tables.py`,
+where it was. `--fresh` takes the tables of `fresh_tables.py`,
 which no default was chosen by, in place of the usual ones. `--times` measures how long each method
 takes on all cores, with nothing else at work. The page and the picture show what has been measured
 so far.
@@ -91,8 +90,7 @@ def add(path: Path, **lists: list) -> None:
 
 def key_of(row: dict) -> tuple:
     """Return what a row is of: rows that are measured again replace the former ones."""
-    former = row.get("is_earlier_default", False)  # stays, beside parts of the same default
-    return row.get("table"), row.get("method"), row.get("seed"), row.get("limit"), former
+    return row.get("table"), row.get("method"), row.get("seed"), row.get("limit")
 
 
 def file_of(out: Path, method: str) -> Path:

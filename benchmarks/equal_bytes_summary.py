@@ -40,36 +40,21 @@ Losses = dict[tuple[str, int | None, int], float]
 
 def summarize(contents: dict[str, Any]) -> dict[str, Any]:
     """Summarize the files of all methods, by the names of the files."""
-    present, earlier = (
-        {
-            name: read_losses(content["rows"], is_earlier=is_earlier)
-            for name, content in contents.items()
-            if name != "time"
-        }
-        for is_earlier in (False, True)
-    )
-    methods = {
-        method: prefer_present(present[key], earlier[key])
-        for method in METHODS
-        if (key := name_file(method)) in present
+    losses = {
+        name: read_losses(content["rows"]) for name, content in contents.items() if name != "time"
     }
+    methods = {method: losses[key] for method in METHODS if (key := name_file(method)) in losses}
     ours = methods["tabnas"]
     tables = [name for name in TABLES if any(table == name for table, _, _ in ours)]
     limits = sorted({limit for _, limit, _ in ours if limit is not None})
     return {
         "tables": tables,
         "methods": list(methods),
-        "limits": [
-            summarize_limit(methods, tables, limit)
-            | {"earlier": list_earlier(methods, earlier, tables, limit)}
-            for limit in limits
-        ],
+        "limits": [summarize_limit(methods, tables, limit) for limit in limits],
         "curves": {table: make_curves(methods, table, limits) for table in tables},
-        "fresh": summarize_limit(methods, list(FRESH_TABLES), PART_LIMIT)
-        | {"earlier": list_earlier(methods, earlier, list(FRESH_TABLES), PART_LIMIT)},
+        "fresh": summarize_limit(methods, list(FRESH_TABLES), PART_LIMIT),
         "free": summarize_free(methods, tables),
-        "parts": summarize_parts(present, tables),
-        "earlier_parts": summarize_parts(earlier, tables),
+        "parts": summarize_parts(losses, tables),
     }
 
 
@@ -78,38 +63,13 @@ def name_file(method: str) -> str:
     return method.lower().replace(": ", "_").replace(" ", "_")
 
 
-def read_losses(rows: Sequence[dict[str, Any]], *, is_earlier: bool) -> Losses:
-    """Return the losses of the present default, or of an earlier one, whose rows are marked."""
+def read_losses(rows: Sequence[dict[str, Any]]) -> Losses:
+    """Return the losses on the splits by whose test rows no default was chosen."""
     return {
         (row["table"], row["limit"], row["seed"]): row["loss"]
         for row in rows
-        if row["seed"] in SEEDS and row.get("is_earlier_default", False) == is_earlier
+        if row["seed"] in SEEDS
     }
-
-
-def prefer_present(present: Losses, earlier: Losses) -> Losses:
-    """Return the losses of the present default, and those of an earlier one where it has none."""
-    measured = {(table, limit) for table, limit, _ in present}
-    return present | {key: loss for key, loss in earlier.items() if key[:2] not in measured}
-
-
-def list_earlier(
-    methods: dict[str, Losses], earlier: dict[str, Losses], tables: Sequence[str], limit: int
-) -> dict[str, list[str]]:
-    """Return the tables on which a method has losses of an earlier default, by method."""
-    found = {
-        method: [
-            table
-            for table in tables
-            if any(
-                losses.get(key) == loss
-                for key, loss in earlier[name_file(method)].items()
-                if key[:2] == (table, limit)
-            )
-        ]
-        for method, losses in methods.items()
-    }
-    return {method: named for method, named in found.items() if named}
 
 
 def summarize_limit(methods: dict[str, Losses], tables: list[str], limit: int) -> dict[str, Any]:
@@ -245,7 +205,7 @@ def summarize_free(methods: dict[str, Losses], tables: list[str]) -> dict[str, A
 
 
 def summarize_parts(losses: dict[str, Losses], tables: list[str]) -> list[dict[str, Any]]:
-    """Return what each part is worth that was measured with the same default."""
+    """Return what each part that was measured is worth."""
     parts = {name: losses[key] for name, key in PARTS.items() if losses.get(key)}
     ours = losses.get("tabnas", {})
     summaries = [summarize_part(name, values, ours, tables) for name, values in parts.items()]

@@ -88,44 +88,15 @@ def test_parts_are_paired_by_seed_and_table() -> None:
     assert part["mean"] == pytest.approx(50)
 
 
-def mark_earlier(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row | {"is_earlier_default": True} for row in rows]
-
-
-def test_an_earlier_default_stands_in_where_the_present_one_is_not_measured() -> None:
-    present = [make_row("adult", 5, 0.2)]
-    earlier = mark_earlier(
-        [make_row("adult", 6, 0.9), make_row("adult", 5, 0.3), make_row("adult", 5, 0.4, 80_000)]
-    )
-    small, large = summarize(tabnas=earlier + present)["limits"]
-    assert (small["rows"][0]["losses"], small["earlier"]) == ({"tabnas": 0.2}, {})
-    assert (large["rows"][0]["losses"], large["earlier"]) == (
-        {"tabnas": 0.4},
-        {"tabnas": ["adult"]},
-    )
-
-
-def test_parts_are_compared_with_the_default_that_they_are_of() -> None:
-    present, earlier = [make_row("adult", 5, 0.2)], mark_earlier([make_row("adult", 5, 0.4)])
-    summary = summarize(
-        tabnas=present + earlier,
-        part_without_teacher=mark_earlier([make_row("adult", 5, 0.6)]),
-        part_without_averaging=[make_row("adult", 5, 0.22)],
-    )
-    (part,), (former,) = summary["parts"], summary["earlier_parts"]
-    assert (part["part"], part["mean"]) == ("averaging", pytest.approx(10))
-    assert (former["part"], former["mean"]) == ("teacher", pytest.approx(50))
-
-
 def test_rows_that_are_measured_again_replace_the_former_ones(tmp_path: Path) -> None:
     from equal_bytes import add
 
     path = tmp_path / "tabnas.json"
     rows = [make_row("adult", 5, 0.3), make_row("adult", 6, 0.3)]
-    add(path, rows=[*rows, *mark_earlier(rows[:1])])
+    add(path, rows=rows)
     add(path, done=[["adult", 5, 20_000]], rows=[make_row("adult", 5, 0.2)])
     left = json.loads(path.read_text())["rows"]
-    assert [(row["seed"], row["loss"]) for row in left] == [(6, 0.3), (5, 0.3), (5, 0.2)]
+    assert [(row["seed"], row["loss"]) for row in left] == [(6, 0.3), (5, 0.2)]
 
 
 def test_the_bytes_of_trees_count_leaves_and_sets_of_categories() -> None:
