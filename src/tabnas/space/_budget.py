@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from numbers import Real
 
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.space._architecture import Architecture
 from tabnas.space._precision import Precision
 from tabnas.space._search_space import SearchSpace
-from tabnas.space.costs import COSTS, CallableCost, Cost
+from tabnas.space.costs import COSTS, Bytes, CallableCost, Cost
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,21 @@ class Budget:
         """Return the limits for networks whose weights are stored in another precision."""
         limits = self.limits
         return Budget(*(Limit(limit.cost.at_precision(precision), limit.upper) for limit in limits))
+
+    def get_upper(self, name: str) -> float:
+        """Return the limit on a cost; infinite if there is none.
+
+        >>> budget = Budget(parameters=20_000)
+        >>> budget.get_upper("parameters"), budget.get_upper("bytes")
+        (20000, inf)
+        """
+        return next((limit.upper for limit in self.limits if limit.cost.name == name), inf)
+
+    @property
+    def precision(self) -> Precision:
+        """The precision for which a limit counts bytes."""
+        costs = (limit.cost for limit in self.limits)
+        return next((c.precision for c in costs if isinstance(c, Bytes)), Precision.FLOAT32)
 
     def costs(self, space: SearchSpace, architecture: Architecture) -> dict[str, float]:
         """Return the value of every limited cost for the architecture, by name."""

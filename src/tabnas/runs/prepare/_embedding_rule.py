@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, inf, sqrt
+from math import ceil, sqrt
 
 from tabnas.data import TableEncoder
-from tabnas.space import Budget, Bytes, Precision
+from tabnas.space import Budget
 
 MAX_SHARE = 0.5
 """The share of a limit on parameters that embedding tables may take, and that the encoded row may
@@ -34,8 +34,8 @@ def choose_embeddings(
     encoder: TableEncoder, budget: Budget
 ) -> tuple[TableEncoder, int, tuple[int, ...]]:
     """Return the encoder, the most categories that a column keeps, and the dimensions."""
-    allowed = MAX_SHARE * parameters_allowed(budget)
-    max_inputs = MAX_SHARE * get_upper(budget, "ram_bytes") / ACTIVATION_BYTES
+    allowed = MAX_SHARE * _count_allowed_parameters(budget)
+    max_inputs = MAX_SHARE * budget.get_upper("ram_bytes") / ACTIVATION_BYTES
     max_categories = max(encoder.n_categories, default=1)
     caps = [cap for cap in DIMENSIONS if _input_width(encoder, cap) <= max_inputs]
     for cap in caps or DIMENSIONS[-1:]:
@@ -48,21 +48,10 @@ def choose_embeddings(
     return encoder, max_categories, _dimensions(encoder.n_categories, cap)
 
 
-def parameters_allowed(budget: Budget) -> float:
+def _count_allowed_parameters(budget: Budget) -> float:
     """Return how many weights the limits allow in their precision; infinite if there are none."""
-    bytes_allowed = get_upper(budget, "bytes")
-    return min(get_upper(budget, "parameters"), bytes_allowed / get_precision(budget).weight_bytes)
-
-
-def get_precision(budget: Budget) -> Precision:
-    """Return the precision for which a limit counts bytes."""
-    costs = (limit.cost for limit in budget.limits)
-    return next((c.precision for c in costs if isinstance(c, Bytes)), Precision.FLOAT32)
-
-
-def get_upper(budget: Budget, name: str) -> float:
-    """Return the limit on a cost; infinite if there is none."""
-    return next((limit.upper for limit in budget.limits if limit.cost.name == name), inf)
+    by_bytes = budget.get_upper("bytes") / budget.precision.weight_bytes
+    return min(budget.get_upper("parameters"), by_bytes)
 
 
 def _input_width(encoder: TableEncoder, cap: int) -> int:

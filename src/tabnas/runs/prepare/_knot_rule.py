@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget, KnotTarget, Target, choose_target_knots
-from tabnas.runs.prepare._embedding_rule import get_precision, get_upper
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.settings import RunSettings
 from tabnas.space import Budget
@@ -90,8 +89,8 @@ class KnotRule:
 
 def _max_knots(budget: Budget) -> float:
     """Return how many knots all features together may have."""
-    bytes_per_knot = KNOT_BYTES + get_precision(budget).weight_bytes  # for one dimension
+    bytes_per_knot = KNOT_BYTES + budget.precision.weight_bytes  # for one dimension
     return min(
-        MAX_KNOT_SHARE * get_upper(budget, "parameters"),
-        MAX_BYTES_SHARE * get_upper(budget, "bytes") / bytes_per_knot,
+        MAX_KNOT_SHARE * budget.get_upper("parameters"),
+        MAX_BYTES_SHARE * budget.get_upper("bytes") / bytes_per_knot,
     )
