@@ -120,7 +120,8 @@ def test_a_candidate_that_diverges_is_left_out_with_a_note() -> None:
     finished = make_run(make_unscaled_table(), "y", scaling="none").execute()
     assert "the candidate linear was left out: its training diverged" in finished.notes
     assert "linear" not in {str(candidate.architecture) for candidate in finished.candidates}
-    assert len(finished.candidates) == len(finished.one_shot_losses) > 0
+    assert finished.candidates
+    assert all(one.one_shot_loss is not None for one in finished.candidates)
     assert_finite(finished)
 
 

@@ -65,7 +65,6 @@ class FinishedRun:
     plan: Plan
     metric: Metric
     candidates: tuple[Candidate, ...]  # best first
-    one_shot_losses: tuple[float, ...]  # of each candidate, with the SuperNet's weights
     limit_effects: tuple[LimitEffect, ...]
     scores: dict[str, Scores]  # on the test rows: of the network and the reference models
     teacher: TeacherSummary | None  # None if there was none
@@ -288,7 +287,7 @@ def train_and_evaluate(
     pool: JobPool,
     get_references: Callable[[], References],
     *,
-    earlier: Sequence[tuple[Candidate, float]] = (),
+    earlier: Sequence[Candidate] = (),
 ) -> FinishedRun:
     """Train the candidates, choose the best, train the final model and evaluate it.
 
@@ -297,30 +296,18 @@ def train_and_evaluate(
     get_references
         Waits for the scores of the reference models and returns them.
     earlier
-        Candidates that are trained already, with their one-shot losses.
+        Candidates that are trained already.
     """
-    data = run.data
-    candidates = train_candidates(run, search.architectures, on_progress, checkpoint, pool)
-    losses = dict(zip(search.architectures, search.one_shot, strict=True))
-    one_shot_losses = [losses[candidate.architecture] for candidate in candidates]
-    candidates += [candidate for candidate, _ in earlier]
-    one_shot_losses += [loss for _, loss in earlier]
+    trained = train_candidates(run, search.architectures, on_progress, checkpoint, pool)
+    one_shot = dict(zip(search.architectures, search.one_shot, strict=True))
+    candidates = [replace(one, one_shot_loss=one_shot[one.architecture]) for one in trained]
+    candidates += earlier
     order, notes = rank_candidates(run, candidates)
     ranked = [candidates[k] for k in order]
     final = train_final_model(run, ranked, on_progress, checkpoint, pool)
-    order.insert(0, order.pop(final.index))
-    chosen, weights = candidates[order[0]], final.evaluated_weights
-    notes += [*data.notes, *run.plan.notes, *search.notes, *final.notes]
-    if search.skipped:
-        notes.append(
-            f"the search skipped {search.skipped:,} weight steps, since their loss or gradient "
-            f"left the range of float32; {data.describe_largest_value()}"
-        )
-    if run.settings.class_weight is not None:
-        notes.append(
-            "classes were balanced in training, so probabilities are those of equally frequent "
-            "classes, not of the classes of the table"
-        )
+    chosen = ranked.pop(final.index)
+    ranked.insert(0, chosen)
+    weights = final.evaluated_weights
     references = get_references()
     with checkpoint.interruptible():
         scoring = pool.start("comparison", partial(score_test_rows, run, weights, chosen))
@@ -333,20 +320,46 @@ def train_and_evaluate(
     return FinishedRun(
         model=final.model,
         settings=run.settings,
-        data=data,
+        data=run.data,
         plan=run.plan,
         metric=run.metric,
-        candidates=tuple(candidates[k] for k in order),
-        one_shot_losses=tuple(one_shot_losses[k] for k in order),
+        candidates=tuple(ranked),
         limit_effects=search.effects,
         scores=scores | references.scores | teacher_scores,
         teacher=teacher,
         boosted=references.boosted,
         diagnostics=diagnostics,
-        notes=(*notes, *score_notes, *references.notes, *teacher_notes, *diagnostic_notes),
+        notes=(
+            *notes,
+            *run.data.notes,
+            *run.plan.notes,
+            *search.notes,
+            *final.notes,
+            *_list_notes(run, search),
+            *score_notes,
+            *references.notes,
+            *teacher_notes,
+            *diagnostic_notes,
+        ),
         trained_on_all_rows=final.trained_on_all,
         snapshots=search.snapshots,
         phase_seconds=phase_seconds,
         total_seconds=total_seconds,
         latencies_us=final.latencies_us,
     )
+
+
+def _list_notes(run: RunContext, search: SearchResult) -> list[str]:
+    """Return notes on how the search and the trainings went."""
+    notes = []
+    if search.skipped:
+        notes.append(
+            f"the search skipped {search.skipped:,} weight steps, since their loss or gradient "
+            f"left the range of float32; {run.data.describe_largest_value()}"
+        )
+    if run.settings.class_weight is not None:
+        notes.append(
+            "classes were balanced in training, so probabilities are those of equally frequent "
+            "classes, not of the classes of the table"
+        )
+    return notes

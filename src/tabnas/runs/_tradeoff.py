@@ -180,17 +180,13 @@ def _drop_repeated(
     return new
 
 
-def _carry_over(finished: FinishedRun) -> list[tuple[Candidate, float]]:
+def _carry_over(finished: FinishedRun) -> list[Candidate]:
     """Return the candidates of a tighter limit that compete within the next one.
 
     These are the chosen one and those that were better, but too slow for the tighter limit.
     """
     best = finished.chosen
-    return [
-        (candidate, one_shot)
-        for candidate, one_shot in zip(finished.candidates, finished.one_shot_losses, strict=True)
-        if candidate is best or candidate.loss < best.loss
-    ]
+    return [one for one in finished.candidates if one is best or one.loss < best.loss]
 
 
 def _search_group(

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tabnas.runs import LabelledTable, RunFolder, RunSettings, load_result, load_run_model, plan_run
+from tabnas.runs import (
+    FinishedRun,
+    LabelledTable,
+    RunFolder,
+    RunSettings,
+    load_result,
+    load_run_model,
+    plan_run,
+)
 from tests.runs.helpers import make_table
 
 
@@ -38,12 +46,15 @@ def test_a_report_is_written_even_if_some_numbers_are_unknown(tmp_path: Path) ->
     )
     finished = run.execute()
     assert len(finished.candidates) == 3
-    unknown = replace(
-        finished,
-        one_shot_losses=(nan, *finished.one_shot_losses[1:]),
-        diagnostics=None,
-        limit_effects=(),
-    )
+
+    def lose(*losses: float) -> FinishedRun:
+        candidates = [
+            replace(one, one_shot_loss=loss)
+            for one, loss in zip(finished.candidates, losses, strict=True)
+        ]
+        return replace(finished, candidates=tuple(candidates), diagnostics=None, limit_effects=())
+
+    unknown = lose(nan, 0.5, 0.6)
     with RunFolder(tmp_path / "some") as folder:
         folder.write_config({"settings": settings.to_dict()})
         folder.finish(unknown)  # a warning, which a page that fails gives, is an error here
@@ -54,7 +65,7 @@ def test_a_report_is_written_even_if_some_numbers_are_unknown(tmp_path: Path) ->
     assert (tmp_path / "some" / "MODEL_CARD.md").exists()
     with RunFolder(tmp_path / "none") as folder:
         folder.write_config({"settings": settings.to_dict()})
-        folder.finish(replace(unknown, one_shot_losses=(nan, inf, -inf)))
+        folder.finish(lose(nan, inf, -inf))
     page = (tmp_path / "none" / "report.html").read_text(encoding="utf-8")
     assert "too few candidates to compare estimates" in page
     assert (tmp_path / "none" / "MODEL_CARD.md").exists()

@@ -38,6 +38,7 @@ class Candidate:
     stop_after: int  # the best epoch, from 1
     temperature: float  # that divides its outputs; 1 for regression
     weights: Weights | None  # None after cross-validation, whose networks saw a part of the rows
+    one_shot_loss: float | None = None  # with the SuperNet's weights
 
     @classmethod
     def diverged(cls, trial: Trial) -> Candidate:

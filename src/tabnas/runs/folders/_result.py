@@ -61,11 +61,9 @@ def build_run_result(finished: FinishedRun) -> RunResult:
                 else finished.metric.loss(candidate.float32_loss),
                 epochs=candidate.stop_after,
                 temperature=candidate.temperature,
-                one_shot_loss=one_shot if isfinite(one_shot) else None,
+                one_shot_loss=_finite_or_none(candidate.one_shot_loss),
             )
-            for candidate, one_shot in zip(
-                finished.candidates, finished.one_shot_losses, strict=True
-            )
+            for candidate in finished.candidates
         ),
         chosen_by=describe_selection(plan),
         trained_on_all_rows=finished.trained_on_all_rows,
@@ -88,6 +86,10 @@ def build_run_result(finished: FinishedRun) -> RunResult:
             for name, value in finished.latencies_us.items()
         },
     )
+
+
+def _finite_or_none(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None
 
 
 def describe_selection(plan: Plan) -> str:
