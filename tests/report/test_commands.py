@@ -291,6 +291,7 @@ def test_every_cost_with_an_option_is_known() -> None:
         {"something": "new"},
         {"shares": {"validation": 0.2, "test": 0}},
         {"kinds": {"a": "boolean"}},
+        {"split": "group"},
     ],
 )
 @pytest.mark.parametrize("is_tradeoff", [False, True])

@@ -157,6 +157,21 @@ def test_the_card_says_how_rows_were_split(settings: dict[str, str], sentence: s
     assert "The test rows came as a separate file." in make_card(config=config)
 
 
+def test_the_card_says_what_was_given_in_python() -> None:
+    config = make_config(split="group")
+    del config["data"]
+    card = make_card(config=config)
+    assert "Rows of one group are in the same split; the groups were given in Python." in card
+    assert "data = data.with_groups(" in card
+    config = make_config() | {"separate": ["validation"]}
+    del config["data"]
+    card = make_card(config=config)
+    assert "The validation rows came as a separate table." in card
+    assert "split at random" not in card
+    assert 'run_in_folder("again", data, settings, validation=validation)' in card
+    assert "with_groups" not in card
+
+
 def test_the_card_is_reproducible() -> None:
     assert make_card() == make_card()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +233,65 @@ def test_validation_decides_whether_a_network_learns_from_them(plan: Any) -> Non
     assert LABELS_ONLY in lessons
     assert finished.teacher.uses_unlabelled == finished.chosen.lesson.uses_unlabelled
     assert any(note.startswith("80 rows without a value of 'kind'") for note in finished.notes)
+
+
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_an_estimator_answers_validation_rows_of_another_table(is_frozen: bool) -> None:
+    """Also if some of them have no weight, and with rows without a target of both kinds."""
+    table, more, other = make_table(300), make_table(90, seed=4), make_table(OTHERS, seed=1)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    fitted: list[Any] = []
+
+    class Recorder(DecisionTreeClassifier):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
+            fitted.append(super().fit(X, y))
+            return self
+
+    data = LabelledTable.from_table(hide(table.drop(["value"])), "kind")
+    data = data.with_unlabelled(other.drop(["value", "kind"]))
+    kept = np.arange(90) % 4 > 0
+    validation = LabelledTable.from_table(more.drop(["value"]), data.target)
+    validation = replace(validation, weight=kept.astype(float))
+    estimator: Any = Recorder(max_depth=3)
+    if is_frozen:
+        tree.fit(take_features(table), table.column("kind").to_pylist())
+        fitted, estimator = [tree], FrozenEstimator(tree)
+    teacher = EstimatorTeacher(
+        estimator, take_features(table), take_features(other), take_features(more)
+    )
+    settings = make_settings(teacher="own")
+    options = {"teacher": teacher, "validation": validation, "saved_plan": SHORT}
+    with pytest.warns(UserWarning, match="as it is") if is_frozen else nullcontext():
+        run = plan_run(data, settings, **options)
+    answers, n = get_answers(run), run.data.train_rows
+
+    def predict(features: np.ndarray) -> np.ndarray:
+        return np.mean([one.predict_proba(features)[:, 1] for one in fitted], axis=0)
+
+    of_validation = predict(take_features(more)[kept])
+    np.testing.assert_allclose(answers.development[n:, 0], of_validation, rtol=1e-5)
+    expected = np.concatenate([take_features(table)[HIDDEN], take_features(other)])
+    np.testing.assert_allclose(answers.unlabelled[:, 0], predict(expected), rtol=1e-5)
+    if is_frozen:
+        own = predict(take_features(table)[run.data.row_numbers[:n]])
+        np.testing.assert_allclose(answers.development[:n, 0], own, rtol=1e-5)
+
+
+def test_the_teacher_and_the_run_have_the_same_validation_rows() -> None:
+    table, more = make_table(300), make_table(90, seed=4)
+    data = LabelledTable.from_table(table.drop(["value"]), "kind")
+    validation = LabelledTable.from_table(more.drop(["value"]), data.target)
+    tree, features = DecisionTreeClassifier(), take_features(table)
+    settings = make_settings(teacher="own")
+    with pytest.raises(TabNASError, match="but only the run has some; pass them to Estimator"):
+        plan_run(data, settings, teacher=EstimatorTeacher(tree, features), validation=validation)
+    teacher = EstimatorTeacher(tree, features, validation=features)
+    with pytest.raises(TabNASError, match="but only the teacher has some; pass them to Estimator"):
+        plan_run(data, settings, teacher=teacher)
+    teacher = EstimatorTeacher(tree, features, validation=features[:20])
+    run = plan_run(data, settings, teacher=teacher, validation=validation)
+    with pytest.raises(TabNASError, match="failed to read rows of the validation rows"):
+        get_answers(run)
 
 
 def test_weights_that_the_estimator_does_not_take_are_noted() -> None:

@@ -61,6 +61,7 @@ def test_numbers_of_numpy_become_numbers_of_python() -> None:
         ({"limits": {"parameter": 5}}, "did you mean 'parameters'"),
         ({"split": "tim"}, "did you mean 'time'"),
         ({"split": "time"}, "needs the name of its column"),
+        ({"split_column": "day"}, "got the split 'random' and the column 'day'"),
         ({"class_weight": "balance"}, "did you mean 'balanced'"),
         ({"time": 0}, "positive number of seconds"),
         ({"layers": 0}, "layers must be"),

@@ -36,6 +36,19 @@ settings = RunSettings.from_dict(load_config(".")["settings"])
 table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
 run_in_folder("again", LabelledTable.from_table(table, {target!r}), settings)
 """
+AGAIN_IN_PARTS = """\
+from tabnas.data import read_table
+from tabnas.runs import LabelledTable, RunSettings, load_config, run_in_folder
+
+settings = RunSettings.from_dict(load_config(".")["settings"])
+table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
+data = LabelledTable.from_table(table, {target!r})
+{parts}
+"""
+WITH_GROUPS = 'data = data.with_groups(read_table("groups.csv").column("group"))  # one a row'
+WITH_VALIDATION = """\
+others = read_table("validation.csv")  # the same validation rows
+validation = LabelledTable.from_table(others, data.target)"""
 TRADEOFF_AGAIN = """\
 from tabnas.data import read_table
 from tabnas.runs import (
@@ -46,7 +59,7 @@ config = load_config(".")
 settings = RunSettings.from_dict(config["settings"])
 table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
 data = LabelledTable.from_table(table, {target!r})
-planned = plan_tradeoff(data, settings, **config["tradeoff"])
+{groups}planned = plan_tradeoff(data, settings, **config["tradeoff"])
 with TradeoffFolder("again") as folder:
     execute_in_folder(folder, planned, config)
 """
@@ -99,6 +112,7 @@ class RunConfig:
     settings: Mapping[str, Any]
     data: TableSource | None = None
     tradeoff: TradeoffSettings | None = None
+    separate: tuple[str, ...] = ()  # parts whose rows came from Python as tables of their own
 
 
 def decode_config(config: Any) -> RunConfig:
@@ -119,7 +133,7 @@ def repeat_run(config: RunConfig, target: str) -> str:
     try:
         groups = _command(config)
     except NoCommandError:
-        return (AGAIN if config.tradeoff is None else TRADEOFF_AGAIN).format(target=target)
+        return _repeat_in_python(config, target)
     if any(sanitize(word) != word for group in groups for word in group):
         # nobody should copy characters that cannot be seen
         lines = [f"    {', '.join(map(repr, group))}," for group in groups]
@@ -127,6 +141,25 @@ def repeat_run(config: RunConfig, target: str) -> str:
     quoted = [shlex.join(group) for group in groups]
     line = " ".join(quoted)
     return line if len(line) <= MAX_LINE else " \\\n    ".join(quoted)
+
+
+def _repeat_in_python(config: RunConfig, target: str) -> str:
+    """Return Python code that does the same with tables from Python."""
+    split, column = (config.settings.get(name) for name in ("split", "split_column"))
+    has_groups = split == "group" and column is None
+    if config.tradeoff is not None:
+        groups = f"{WITH_GROUPS}\n" if has_groups else ""
+        return TRADEOFF_AGAIN.format(target=target, groups=groups)
+    has_validation = "validation" in config.separate
+    if not has_groups and not has_validation:
+        return AGAIN.format(target=target)
+    argument = ", validation=validation" if has_validation else ""
+    parts = [
+        WITH_GROUPS if has_groups else "",
+        WITH_VALIDATION if has_validation else "",
+        f'run_in_folder("again", data, settings{argument})',
+    ]
+    return AGAIN_IN_PARTS.format(target=target, parts="\n".join(filter(None, parts)))
 
 
 def _command(config: RunConfig) -> list[list[str]]:
@@ -193,6 +226,8 @@ def _split(data: TableSource, settings: RunSettings) -> list[list[str]]:
         words.append(_option("unlabelled", data.unlabelled))
     if settings.split_column is not None:
         words.append(_option(f"{settings.split}_column", settings.split_column))
+    elif settings.split == "group":  # given in Python
+        raise NoCommandError
     return words
 
 

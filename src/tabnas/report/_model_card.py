@@ -190,6 +190,8 @@ def _split_purposes(result: RunResult) -> dict[str, str]:
 
 def _describe_split(source: RunConfig) -> str:
     """Return how the rows were split."""
+    if source.separate:
+        return f"The {join_words(source.separate)} rows came as a separate table."
     split, column = (source.settings.get(name) for name in ("split", "split_column"))
     by = escape(shorten(column))
     separate = [
@@ -200,7 +202,9 @@ def _describe_split(source: RunConfig) -> str:
     latest = "validation rows" if "test" in separate else "test rows"
     ways = {
         "time": f"Rows were split by time, by the column {by}: the latest are the {latest}.",
-        "group": f"Rows of one group, by the column {by}, are in the same split.",
+        "group": f"Rows of one group, by the column {by}, are in the same split."
+        if column is not None
+        else "Rows of one group are in the same split; the groups were given in Python.",
         "random": "Rows were split at random.",
     }
     sentences = [ways.get(split, "") if isinstance(split, str) and len(separate) < 2 else ""]

@@ -105,9 +105,11 @@ class PlannedRun(RunContext):
 
     def identity(self) -> dict[str, Any]:
         """Return what two runs must have in common for one to resume the other."""
+        groups = self.data.groups_digest()
         return {
             "the version of tabnas": version("tabnas"),
             "the table": self.data.digest(),
+            **({} if groups is None else {"the groups": groups}),
             **self.settings.identity(),
             **({} if self.own_teacher is None else {"the teacher": self.own_teacher.identity}),
             **{
@@ -197,7 +199,7 @@ def plan_run(
         plans for all.
     """
     start = perf_counter()
-    check_own_teacher(settings, teacher, data)
+    check_own_teacher(settings, teacher, data, validation)
     prepared = prepare_data(
         data, settings, validation=validation, test=test, process_group=process_group
     )
@@ -237,8 +239,8 @@ def plan_own_teacher(plan: Plan, teacher: EstimatorTeacher, data: PreparedData) 
     teacher.check(data.target)
     if data.row_numbers is None:
         raise TabNASError(
-            f"the teacher {teacher.name} must have all rows in one table, but validation or test "
-            "rows are given besides; leave them out, or give columns of its answers"
+            f"the teacher {teacher.name} must have all rows in one table, but test rows are given "
+            "besides; leave them out, or give columns of its answers"
         )
     named = name_own_teacher(plan.teacher, teacher, data)
     if teacher.is_frozen:

@@ -64,7 +64,7 @@ def plan_tradeoff(
     `plan_run`.
     """
     start = perf_counter()
-    check_own_teacher(settings, teacher, data)
+    check_own_teacher(settings, teacher, data, validation)
     ascending = _check_limits(limits, cost)
     if settings.time is not None:
         raise TabNASError("time must not be set for a trade-off; leave it out")

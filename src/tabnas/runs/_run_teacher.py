@@ -24,6 +24,9 @@ from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.states import read_floats
 from tabnas.teachers import (
     NO_FOLD,
+    TABLE,
+    UNLABELLED_TABLE,
+    VALIDATION_TABLE,
     BoostedTreesTeacher,
     Fit,
     NetworkTeacher,
@@ -122,10 +125,7 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
     groups = unlimited.groups
     if groups is not None and len(groups) < len(development):
         groups = None  # of the table, whose rows are not those for validation
-    row_numbers, other_numbers = data.row_numbers, None
-    if row_numbers is not None and data.unlabelled_numbers is not None:
-        own_numbers, other_numbers = data.unlabelled_numbers
-        row_numbers = np.concatenate([row_numbers, own_numbers])
+    row_numbers, tables = _locate_rows(data)
     return TeacherRows(
         encoder=unlimited.encoder,
         target=unlimited.target,
@@ -138,7 +138,21 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
         weight=development.training_weight,
         groups=groups,
         row_numbers=row_numbers,
-        other_numbers=other_numbers,
+        tables=tables,
+    )
+
+
+def _locate_rows(data: PreparedData) -> tuple[IntArray | None, IntArray | None]:
+    """Return the number of each row of a teacher in a table of the user, and which table it is."""
+    if data.row_numbers is None or data.unlabelled_numbers is None:
+        return None, None
+    own, other = data.unlabelled_numbers
+    tables = np.full(len(data.row_numbers), TABLE)
+    if data.has_own_validation:
+        tables[data.train_rows : len(data.train_and_validation)] = VALIDATION_TABLE
+    return (
+        np.concatenate([data.row_numbers, own, other]),
+        np.concatenate([tables, np.full(len(own), TABLE), np.full(len(other), UNLABELLED_TABLE)]),
     )
 
 

@@ -91,7 +91,9 @@ class RunSettings:
     split: SplitKind = "random"
     """How rows are split: at random (by class), by time (the latest are the test), by group."""
     split_column: str | None = None
-    """The column of times or groups, for the splits "time" and "group"; not used as a feature."""
+    """The column of times or groups, for the splits "time" and "group"; not used as a feature.
+
+    None for the split "group" means groups that are given besides the table."""
     precision: PrecisionKind = setting(
         "auto",
         kind="name",
@@ -321,9 +323,10 @@ class RunSettings:
             raise TabNASError(f"there is no split {self.split!r}; {hint}")
         if self.split_column is not None:
             check_type("split_column", self.split_column, str, "a text")
-        if (self.split == "random") != (self.split_column is None):
+        if self.split == ("time" if self.split_column is None else "random"):
             raise TabNASError(
-                "a split by time or by group needs the name of its column, and a random one none"
+                "a split by time needs the name of its column, and a random one none, got the "
+                f"split {self.split!r} and the column {self.split_column!r}"
             )
 
     def _check_teacher_columns(self) -> None:

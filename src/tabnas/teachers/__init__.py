@@ -13,12 +13,15 @@ from tabnas.teachers._blend import (
 from tabnas.teachers._estimator import EstimatorTeacher
 from tabnas.teachers._folds import NO_FOLD, Fit, assign_folds, assign_groups, make_fits
 from tabnas.teachers._network import NetworkTeacher, network_architecture, network_settings
-from tabnas.teachers._rows import TeacherRows
+from tabnas.teachers._rows import TABLE, UNLABELLED_TABLE, VALIDATION_TABLE, TeacherRows
 from tabnas.teachers._teacher import Teacher, do_nothing
 from tabnas.teachers._trees import BoostedTreesTeacher, max_iterations
 
 __all__ = [
     "NO_FOLD",
+    "TABLE",
+    "UNLABELLED_TABLE",
+    "VALIDATION_TABLE",
     "BoostedTreesTeacher",
     "EstimatorTeacher",
     "Fit",

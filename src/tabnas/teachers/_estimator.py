@@ -15,7 +15,7 @@ from tabnas.data import ClassTarget, NumberTarget, Target
 from tabnas.decoding import to_python
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
-from tabnas.teachers._rows import TeacherRows
+from tabnas.teachers._rows import TABLE, UNLABELLED_TABLE, VALIDATION_TABLE, TeacherRows
 from tabnas.teachers._teacher import StepCallback, do_nothing
 from tabnas.types import FloatArray, IntArray
 
@@ -38,11 +38,14 @@ class EstimatorTeacher:
         X: a frame or an array with the rows of the table, in its order and without the target.
     unlabelled
         The rows of `LabelledTable.with_unlabelled`, if any, of the same type as X.
+    validation
+        The validation rows of the run, if they are in a table of their own, of the same type as X.
     """
 
     estimator: Any
     features: Any
     unlabelled: Any = None
+    validation: Any = None
 
     @property
     def name(self) -> str:
@@ -123,15 +126,17 @@ class EstimatorTeacher:
         fitted = self.estimator if self.is_frozen else self._fit(rows, train, seed)
         assert rows.row_numbers is not None
         answers = np.empty((len(answered), rows.spec.outputs), np.float32)
-        is_in_table = answered < len(rows.row_numbers)
-        numbers = rows.row_numbers[answered[is_in_table]]
-        features = self._take("X", self.features, numbers)
-        answers[is_in_table] = self._predict(fitted, rows, features, len(numbers))
-        if not is_in_table.all():
-            assert rows.other_numbers is not None
-            numbers = rows.other_numbers[answered[~is_in_table] - len(rows.row_numbers)]
-            features = self._take("unlabelled", self.unlabelled, numbers)
-            answers[~is_in_table] = self._predict(fitted, rows, features, len(numbers))
+        of_table = np.full(len(answered), TABLE) if rows.tables is None else rows.tables[answered]
+        for table, name, features in (
+            (TABLE, "X", self.features),
+            (VALIDATION_TABLE, "the validation rows", self.validation),
+            (UNLABELLED_TABLE, "unlabelled", self.unlabelled),
+        ):
+            chosen = of_table == table
+            if chosen.any():
+                numbers = rows.row_numbers[answered[chosen]]
+                taken = self._take(name, features, numbers)
+                answers[chosen] = self._predict(fitted, rows, taken, len(numbers))
         return answers
 
     def _predict(

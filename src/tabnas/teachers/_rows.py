@@ -14,6 +14,8 @@ from tabnas.nets import Examples, NetworkSpec
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
+TABLE, VALIDATION_TABLE, UNLABELLED_TABLE = range(3)
+"""The tables of the user that rows can be of: X, validation rows, and rows without a target."""
 STOPPING_SHARE = 0.1
 """The share of the rows of a fit that early stopping uses."""
 
@@ -32,8 +34,8 @@ class TeacherRows:
     y: NDArray[Any]  # of the rows with a target: class indices, or values in the target's units
     weight: FloatArray | None = None  # of the same rows, in training
     groups: IntArray | None = None  # of the same rows; no split separates the rows of a group
-    row_numbers: IntArray | None = None  # of the rows in the table of the user, where it is known
-    other_numbers: IntArray | None = None  # of the rows after these, in another table of the user
+    row_numbers: IntArray | None = None  # of all rows in the tables of the user, where it is known
+    tables: IntArray | None = None  # the table that each row is of; None if all are of `TABLE`
 
     def __len__(self) -> int:
         return len(self.encoded)

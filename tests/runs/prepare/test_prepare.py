@@ -154,6 +154,70 @@ def test_a_split_by_group_keeps_groups_together(table: Table) -> None:
         prepare_data(make_labelled(table), make_settings(split="time", split_column="colour"))
 
 
+def test_groups_can_be_given_besides_the_table(table: Table) -> None:
+    """They are those of a column, and the table may have other rows without a target or weight."""
+    data = make_labelled(table)
+    house, n = table.column("house"), len(data)
+    weight = np.where(np.arange(n) % 5 == 1, 0.0, 1.0)
+    by_column, given = replace(data, weight=weight), replace(data, weight=weight).with_groups(house)
+    settings = make_settings(split="group", drop=("house",))
+    first = prepare_data(by_column, replace(settings, drop=(), split_column="house"))
+    second = prepare_data(given, settings)
+    assert len(first.train_and_validation) + len(first.test) == (weight > 0).sum()
+    assert first.folds == second.folds == 5
+    assert first.digest() == second.digest()
+    assert first.groups_digest() == second.groups_digest() is not None
+    np.testing.assert_array_equal(first.groups, second.groups)
+    assert prepare_data(data, make_settings()).groups_digest() is None
+
+
+def test_groups_are_of_the_rows_that_have_a_target(table: Table) -> None:
+    kinds = np.array(table.column("kind").to_pylist(), dtype=object)
+    kinds[::3] = None
+    arrow = table.arrow.drop_columns(["kind", "value"]).append_column("kind", pa.array(kinds))
+    data = LabelledTable.from_table(Table(arrow), "kind")
+    house = table.column("house").to_numpy()
+    grouped = data.with_groups(house[data.row_numbers])
+    taken = grouped.take(np.array([7, 3]))
+    pairs = zip(taken.groups, house[data.row_numbers[[7, 3]]], strict=True)
+    ids = dict(zip(house[data.row_numbers].tolist(), grouped.groups.tolist(), strict=True))
+    assert all(ids[name] == group for group, name in pairs)
+    with pytest.raises(TabNASError, match="a label for each of the 266 rows, got 400"):
+        data.with_groups(house)
+
+
+def test_groups_of_validation_rows_are_their_own(table: Table) -> None:
+    data = make_labelled(table).with_groups(table.column("house"))
+    more = make_table(50, seed=1)
+    validation = LabelledTable.from_table(more.drop(["value"]), data.target)
+    settings = make_settings(split="group", shares=Shares(test=0.0))
+    prepared = prepare_data(data, settings, validation=validation)
+    assert prepared.train_rows == 400
+    assert prepared.folds == 0
+    train, own = np.split(prepared.groups, [400])
+    assert len(set(train)) == 20
+    assert len(set(own)) == 50
+    assert not set(train) & set(own)
+
+
+@pytest.mark.parametrize(
+    ("settings", "has_groups", "message"),
+    [
+        ({"split": "group"}, False, "or groups by LabelledTable.with_groups, got neither"),
+        ({"split": "group", "split_column": "house"}, True, "with_groups, got both"),
+        ({}, True, "split must be 'group' for a table with groups, got 'random'"),
+        ({"split": "time", "split_column": "day"}, True, "table with groups, got 'time'"),
+    ],
+)
+def test_groups_need_a_split_by_group(
+    table: Table, settings: dict[str, str], has_groups: bool, message: str
+) -> None:
+    data = make_labelled(table)
+    data = data.with_groups(table.column("house")) if has_groups else data
+    with pytest.raises(TabNASError, match=message):
+        prepare_data(data, make_settings(**settings))
+
+
 def test_spaces_around_a_group_do_not_split_it(table: Table) -> None:
     house = table.arrow.column("house").to_numpy()
     padded = [f"{' ' * (row % 3)}house {house_number}" for row, house_number in enumerate(house)]

@@ -85,6 +85,7 @@ def run_in_folder(
     *,
     on_progress: ProgressCallback = lambda progress: None,
     on_plan: Callable[[PlannedRun], None] = lambda run: None,
+    validation: LabelledTable | None = None,
     teacher: EstimatorTeacher | None = None,
     saved_plan: Mapping[str, Any] | None = None,
     checkpoint_seconds: float = SAVE_EVERY,
@@ -99,11 +100,19 @@ def run_in_folder(
         if is_stopped:
             saved_plan = _load_saved_plan(folder, settings)
         status = StatusFile(folder.path, on_progress)
-        run = plan_run(data, settings, teacher=teacher, saved_plan=saved_plan, on_progress=status)
+        run = plan_run(
+            data,
+            settings,
+            validation=validation,
+            teacher=teacher,
+            saved_plan=saved_plan,
+            on_progress=status,
+        )
+        separate = {} if validation is None else {"separate": ["validation"]}
         finished_runs, _ = execute_in_folder(
             folder,
             run,
-            {"settings": settings.to_dict()},
+            {"settings": settings.to_dict(), **separate},
             status=status,
             on_begin=lambda checkpoint: on_plan(run),
             checkpoint_seconds=checkpoint_seconds,

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.model import MAX_TREE_ROWS, make_network_spec
@@ -38,6 +40,7 @@ MAX_TREES_RATIO = 3.0
 """Trees are left out by default if they take this many times as long as search and candidates."""
 
 
+ONE_GROUP = "the training rows are one group, which cannot be split into folds"
 GIVEN_NOTE = (
     "the answers in the teacher columns were used as they are: a model's answers to rows that it "
     "was trained on are too sure, and out-of-fold answers teach better"
@@ -92,7 +95,7 @@ def plan_teacher(
     none = TeacherPlan(teachers=(), folds=folds, nested=nested)
     if settings.teacher == "none":
         return none
-    problem = _find_obstacle(data)
+    problem = _find_obstacle(data, settings)
     if problem is not None:
         if settings.teacher != "auto":
             raise TabNASError(f"there can be no teacher: {problem}; use the teacher 'auto'")
@@ -121,7 +124,10 @@ def plan_teacher(
 
 
 def check_own_teacher(
-    settings: RunSettings, teacher: EstimatorTeacher | None, data: LabelledTable | Store
+    settings: RunSettings,
+    teacher: EstimatorTeacher | None,
+    data: LabelledTable | Store,
+    validation: LabelledTable | None = None,
 ) -> None:
     """Raise an error unless the settings ask for the user's own teacher and it is given once."""
     if settings.teacher == "own" and teacher is None and not settings.teacher_columns:
@@ -144,6 +150,12 @@ def check_own_teacher(
             f"but only {'the table' if has_unlabelled else 'the teacher'} has some; pass them to "
             "EstimatorTeacher(estimator, X, unlabelled) and to LabelledTable.with_unlabelled"
         )
+    if teacher is not None and (validation is None) != (teacher.validation is None):
+        raise TabNASError(
+            f"the teacher {teacher.name} and the run must have the same validation rows, but only "
+            f"{'the teacher' if validation is None else 'the run'} has some; pass them to "
+            "EstimatorTeacher(estimator, X, validation=X_val) and to the run"
+        )
 
 
 def name_own_teacher(
@@ -151,6 +163,11 @@ def name_own_teacher(
 ) -> TeacherPlan:
     """Return the plan of a run whose own teacher is this estimator."""
     notes = []
+    if not teacher.is_frozen and _has_one_group(data):
+        raise TabNASError(
+            f"the teacher {teacher.name} must be fitted out of fold, but {ONE_GROUP}; use the "
+            "teacher 'auto'"
+        )
     if teacher.is_frozen:
         notes.append(
             f"the teacher {teacher.name} was used as it is: if it was trained on rows of this "
@@ -205,10 +222,17 @@ def make_teacher_spec(data: PreparedData) -> NetworkSpec:
     )
 
 
-def _find_obstacle(data: PreparedData) -> str | None:
+def _has_one_group(data: PreparedData) -> bool:
+    """Return whether no fold can leave rows to learn from, since the training rows are a group."""
+    return data.groups is not None and len(np.unique(data.groups[: data.train_rows])) < 2
+
+
+def _find_obstacle(data: PreparedData, settings: RunSettings) -> str | None:
     """Return why a run can have no teacher, or None."""
     if data.unlimited is None:
         return "the training rows are in a store, not in memory"
+    if settings.teacher != "own" and _has_one_group(data):
+        return ONE_GROUP
     parts = (data.train_and_validation, data.test, data.unlabelled)
     rows = sum(len(part) for part in parts if part is not None)
     needed = ANSWER_COPIES * 4 * rows * data.spec.outputs

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import NumberTarget, Table, Target, find_labelled_rows, fit_target
+from tabnas.data import (
+    NumberTarget,
+    Table,
+    Target,
+    find_labelled_rows,
+    fit_target,
+    to_group_ids,
+)
 from tabnas.data.lowlevel import (
     DecimalContext,
     RowError,
@@ -42,6 +49,8 @@ class LabelledTable:
     weight; by default from 0."""
     numbers_without_target: IntArray = field(default=None, kw_only=True)  # type: ignore[arg-type]
     """The same of the rows `without_target`; by default, they follow the others."""
+    groups: IntArray | None = field(default=None, kw_only=True)
+    """[rows], the group of each row, if they were given besides the table: see `with_groups`."""
 
     def __post_init__(self) -> None:
         if self.row_numbers is None:
@@ -84,6 +93,24 @@ class LabelledTable:
             numbers_without_target=missing,
         )
 
+    def with_groups(self, groups: Any) -> LabelledTable:
+        """Return the same with a group for each row, for runs with the setting `split="group"`.
+
+        Groups are texts, numbers or others, in an array or a column with a value for each row that
+        has a target. They are no feature; rows of a group are never in two parts of a split.
+        """
+        name = "groups"
+        column = Table.from_data({name: groups}).column(name)
+        if len(column) != len(self):
+            raise TabNASError(
+                f"groups must have a label for each of the {len(self):,} rows, got {len(column):,}"
+            )
+        try:
+            return replace(self, groups=to_group_ids(name, column))
+        except RowError as error:
+            before = "groups must have a label for each row, but that of"
+            raise RowError(before, error.row, error.after) from None
+
     def with_unlabelled(self, table: Table) -> LabelledTable:
         """Return the same with rows of another table; its target column, if any, is ignored."""
         if not len(table):
@@ -122,6 +149,7 @@ class LabelledTable:
             y=self.y[rows],
             weight=weight,
             row_numbers=self.row_numbers[rows],
+            groups=None if self.groups is None else self.groups[rows],
         )
 
     def __len__(self) -> int:
@@ -129,14 +157,19 @@ class LabelledTable:
 
 
 @contextmanager
-def name_unlabelled() -> Iterator[None]:
-    """Let errors say that they are about rows without a target."""
+def name_rows(place: str) -> Iterator[None]:
+    """Let errors say which rows they are about: "in the validation rows"."""
     try:
         yield
     except RowError as error:
-        raise RowError(f"{PLACE}, {error.before}", error.row, error.after) from None
+        raise RowError(f"{place}, {error.before}", error.row, error.after) from None
     except TabNASError as error:
-        raise TabNASError(f"{PLACE}, {error}") from None
+        raise TabNASError(f"{place}, {error}") from None
+
+
+def name_unlabelled() -> AbstractContextManager[None]:
+    """Let errors say that they are about rows without a target."""
+    return name_rows(PLACE)
 
 
 def _notes(target: Target, column: Any, decimals: DecimalContext) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from tabnas.data import (
     TableEncoder,
     UnseenCategories,
     check_class_counts,
-    to_group_ids,
     to_times,
 )
 from tabnas.errors import TabNASError
@@ -31,10 +30,10 @@ from tabnas.runs.prepare._fitted_encoder import (
 )
 from tabnas.runs.prepare._given_answers import read_given_answers
 from tabnas.runs.prepare._knot_rule import fit_knot_rule
-from tabnas.runs.prepare._labelled_table import LabelledTable
+from tabnas.runs.prepare._labelled_table import LabelledTable, name_rows
 from tabnas.runs.prepare._overlap import check_overlap, note_copies
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS, PreparedData
-from tabnas.runs.prepare._row_split import note_rare_classes, split_rows
+from tabnas.runs.prepare._row_split import get_group_ids, note_rare_classes, split_rows
 from tabnas.runs.prepare._stored_data import prepare_store
 from tabnas.runs.prepare._table_subset import TableSubset, make_tree_data, note_leaks
 from tabnas.runs.prepare._unlabelled_rows import encode_unlabelled
@@ -116,7 +115,7 @@ def prepare_table(
         unlabelled = encode_unlabelled(data, encoder, settings, len(split.train))
     if unlabelled.encoded is not None:
         notes += note_unseen_categories(encoder, unlabelled.encoded, "unlabelled")
-    groups, times = _read_split_column(data, split, settings)
+    groups, times = _read_split_column(data, split, settings, validation)
     prepared = PreparedData(
         encoder=encoder,
         target=fitted.target,
@@ -141,9 +140,8 @@ def prepare_table(
             *unlabelled.notes,
             *_note_rare_classes(data, split.train, settings),
         ),
-        row_numbers=None
-        if validation is not None or test is not None
-        else data.row_numbers[np.concatenate([split.train, split.validation, split.test])],
+        row_numbers=None if test is not None else _number_rows(data, split, validation),
+        has_own_validation=validation is not None,
         unlabelled_numbers=(data.numbers_without_target[unlabelled.own], unlabelled.other),
         given_answers=read_given_answers(
             settings.teacher_columns,
@@ -174,6 +172,17 @@ def _check_table(data: LabelledTable, settings: RunSettings) -> LabelledTable:
             "rows of another table without a target must have a teacher which answers them, but "
             "the teacher is none; choose one, or leave these rows out"
         )
+    if settings.split == "group" and (settings.split_column is None) == (data.groups is None):
+        given = "both" if settings.split_column else "neither"
+        raise TabNASError(
+            "a split by group must have a split_column of the table, or groups by "
+            f"LabelledTable.with_groups, got {given}"
+        )
+    if settings.split != "group" and data.groups is not None:
+        raise TabNASError(
+            f"split must be 'group' for a table with groups, got {settings.split!r}; set it, or "
+            "leave the groups out"
+        )
     if len(data) < MIN_ROWS:
         raise TabNASError(
             f"the table must have at least {MIN_ROWS} rows with a target, but it has {len(data)}"
@@ -182,16 +191,20 @@ def _check_table(data: LabelledTable, settings: RunSettings) -> LabelledTable:
 
 
 def _read_split_column(
-    data: LabelledTable, split: Split, settings: RunSettings
+    data: LabelledTable, split: Split, settings: RunSettings, validation: LabelledTable | None
 ) -> tuple[IntArray | None, FloatArray | None]:
     """Return the groups of training and validation rows, and the times of training rows.
 
     Each is None unless rows are split by it.
     """
     name = settings.split_column
-    if settings.split == "group" and name is not None:
-        rows = np.concatenate([split.train, split.validation])
-        return to_group_ids(name, data.features.column(name, rows)), None
+    if settings.split == "group":
+        groups = get_group_ids(data, settings, np.concatenate([split.train, split.validation]))
+        if data.groups is not None and validation is not None:
+            # in no group of the table, and in no fold
+            own = groups.max() + 1 + np.arange(len(validation))
+            groups = np.concatenate([groups, own])
+        return groups, None
     if settings.split == "time" and name is not None:
         return None, to_times(name, data.features.column(name, split.train))
     return None, None
@@ -217,7 +230,8 @@ def _encode_parts(
     provided: dict[str, EncodedRows | None] = {"validation": None, "test": None}
     for name, table in (("validation", validation), ("test", test)):
         if table is not None:
-            provided[name] = rows = fitted.encode(table)
+            with name_rows(f"in the {name} rows"):
+                provided[name] = rows = fitted.encode(table)
             notes += note_unseen_categories(fitted.encoder, rows.encoded, name)
     notes += check_overlap([development, *filter(None, [test_rows])], provided)
     if test_rows is not None:
@@ -225,6 +239,12 @@ def _encode_parts(
     if provided["validation"] is not None:
         development = concatenate(development, provided["validation"])
     return development, test_rows if provided["test"] is None else provided["test"], notes
+
+
+def _number_rows(data: LabelledTable, split: Split, validation: LabelledTable | None) -> IntArray:
+    """Return the numbers of training, validation and test rows in the tables of the user."""
+    held_out = data.row_numbers[split.validation] if validation is None else validation.row_numbers
+    return np.concatenate([data.row_numbers[split.train], held_out, data.row_numbers[split.test]])
 
 
 def _select_rows(

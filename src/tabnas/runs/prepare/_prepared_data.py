@@ -66,8 +66,10 @@ class PreparedData:
     full_digest: str | None = None  # of the data before a limit has chosen its embeddings
     unlimited: PreparedData | None = None  # the data before that; None if rows are in a store
     row_numbers: IntArray | None = None
-    """[training, validation and test rows], their numbers in the table of the user; None if they
-    are of several tables."""
+    """[training, validation and test rows], their numbers in the table of the user; None if test
+    rows are of another table."""
+    has_own_validation: bool = False
+    """Whether validation rows are of a table of their own, and so are their `row_numbers`."""
     unlabelled_numbers: tuple[IntArray, IntArray] | None = None
     """The numbers of rows without a target: first of those in the same table, then of those in
     another; None if rows are in a store."""
@@ -161,6 +163,12 @@ class PreparedData:
             for answers in (given.development, given.test, given.unlabelled):
                 digest.update(np.ascontiguousarray(answers).data)
         return digest.hexdigest()[:16]
+
+    def groups_digest(self) -> str | None:
+        """Return a digest of the groups of the rows; None if they are not split by group."""
+        if self.groups is None:
+            return None
+        return sha256(np.ascontiguousarray(self.groups, np.int64).data).hexdigest()[:16]
 
     def target_prediction(self, raw: NDArray[np.float32]) -> FloatArray:
         """Return probabilities, or values in the units of the target, from network outputs."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from tabnas.data import (
@@ -37,7 +38,7 @@ def split_rows(
 
     Rows that the user provides for validation or test replace that share of the table.
     """
-    if has_validation and has_test:
+    if has_validation and (has_test or not settings.shares.test):
         all_rows = np.arange(len(data))
         _check_two_values(data, all_rows)
         return Split(all_rows, all_rows[:0], all_rows[:0])
@@ -46,8 +47,8 @@ def split_rows(
     name = settings.split_column
     if name is not None and settings.split == "time":
         split = split_by_time(to_times(name, data.features.column(name)), shares)
-    elif name is not None:
-        split = split_by_group(to_group_ids(name, data.features.column(name)), shares, rng)
+    elif settings.split == "group":
+        split = split_by_group(get_group_ids(data, settings), shares, rng)
     elif isinstance(data.target, ClassTarget):
         split = split_stratified(data.y, shares, rng)
     else:
@@ -57,6 +58,21 @@ def split_rows(
         split = replace(split, train=all_rows, validation=all_rows[:0])
     _check_two_values(data, split.train)
     return split
+
+
+def get_group_ids(
+    data: LabelledTable, settings: RunSettings, rows: IntArray | None = None
+) -> IntArray:
+    """Return a number for the group of each row, or of these rows, by first appearance.
+
+    Groups are a column of the table or were given besides it, which makes no other difference.
+    """
+    name = settings.split_column
+    if name is not None:
+        return to_group_ids(name, data.features.column(name, rows))
+    assert data.groups is not None
+    groups = data.groups if rows is None else data.groups[rows]
+    return to_group_ids("groups", pa.chunked_array([groups]))
 
 
 def _check_two_values(data: LabelledTable, train: IntArray) -> None:
