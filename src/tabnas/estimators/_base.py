@@ -16,6 +16,7 @@ from tabnas.errors import TabNASError
 from tabnas.estimators._features import categorical_kinds, check_features
 from tabnas.estimators._progress_logger import ProgressLogger
 from tabnas.estimators._run_settings import limit_names, make_run_settings, resolve_n_jobs
+from tabnas.estimators._targets import check_y
 from tabnas.model import Model, save_model
 from tabnas.runs import (
     LabelledTable,
@@ -36,11 +37,18 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     """The base class; scikit-learn reads the parameters from the `__init__` of subclasses."""
 
     def _search(
-        self, data: LabelledTable, features: Any, run_dir: str | Path | None, unlabelled: Any
+        self,
+        data: LabelledTable,
+        validation: LabelledTable | None,
+        run_dir: str | Path | None,
+        *,
+        X: Any,  # noqa: N803
+        unlabelled: Any,
+        X_val: Any,  # noqa: N803
     ) -> Self:
         """Find the best architecture within the limits, train it, and set all attributes.
 
-        `features` and `unlabelled` are tables as the user has passed them.
+        `X`, `unlabelled` and `X_val` are tables as the user has passed them.
         """
         if run_dir is not None and not isinstance(self.random_state, Integral):
             raise TabNASError(
@@ -51,14 +59,16 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
             data = data.with_unlabelled(check_features(self, unlabelled, reset=False))
         kinds = categorical_kinds(data.features, self.categorical_features)
         logger = ProgressLogger(self.verbose)
-        settings = make_run_settings(self, kinds)
+        settings = make_run_settings(self, kinds, has_groups=data.groups is not None)
         teacher = None
         if not isinstance(self.teacher, str):
-            teacher = EstimatorTeacher(self.teacher, features, unlabelled)
+            teacher = EstimatorTeacher(self.teacher, X, unlabelled, X_val)
             teacher.check(data.target)
         with limit_threads(resolve_n_jobs(self.n_jobs)):
             if run_dir is None:
-                run = plan_run(data, settings, teacher=teacher, on_progress=logger)
+                run = plan_run(
+                    data, settings, validation=validation, teacher=teacher, on_progress=logger
+                )
                 logger.on_start(run)
                 finished = run.execute(logger)
             else:
@@ -68,6 +78,7 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
                     settings,
                     on_progress=logger,
                     on_plan=logger.on_start,
+                    validation=validation,
                     teacher=teacher,
                 )
         logger.on_end(finished)
@@ -93,6 +104,26 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the rows to predict as a table."""
         check_is_fitted(self)
         return check_features(self, features, reset=False)
+
+    def _check_validation(
+        self,
+        X_val: Any,  # noqa: N803
+        y_val: Any,
+    ) -> tuple[Table, NDArray[Any]] | None:
+        """Return the validation rows of the user as a table, and their checked y_val, if any."""
+        if (X_val is None) != (y_val is None):
+            missing, given = ("y_val", "X_val") if y_val is None else ("X_val", "y_val")
+            raise TabNASError(
+                f"X_val and y_val must be given together, got only {given}; add {missing}, or "
+                "leave both out"
+            )
+        if X_val is None:
+            return None
+        try:
+            table = check_features(self, X_val, reset=False)
+        except ValueError as error:  # scikit-learn's errors call it X
+            raise TabNASError(f"X_val must have rows with the columns of X: {error}") from error
+        return table, check_y(self, y_val, len(table), suffix="_val")
 
     def _predict_raw(self, features: Any) -> NDArray[np.float32]:
         """Return the network's outputs for the rows to predict."""

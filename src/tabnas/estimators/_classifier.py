@@ -21,11 +21,14 @@ from tabnas.estimators._targets import (
     check_sample_weight,
     check_y,
     encode_classes,
+    encode_validation_labels,
     label_rows,
     target_name,
+    weigh_validation_rows,
 )
 from tabnas.model import Model, probabilities
-from tabnas.types import FloatArray
+from tabnas.runs import LabelledTable
+from tabnas.types import FloatArray, IntArray
 
 
 class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
@@ -89,7 +92,8 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         mask. Texts and categorical columns of a frame are detected.
     validation_fraction : float, default=0.2
         Fraction of the rows on which the search evaluates architectures. Up to 3,000 rows,
-        candidates are chosen by cross-validation on all rows.
+        candidates are chosen by cross-validation on all rows. `fit` also takes `groups` that no
+        split separates, and validation rows of your own, `X_val` and `y_val`.
     candidates : int or None, default=None
         How many of the most promising architectures of the search are trained from scratch to
         choose from, widened until they use up the limits. None means two, networks of equally wide
@@ -212,6 +216,9 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         *,
         run_dir: str | Path | None = None,
         unlabelled: Any = None,
+        groups: Any = None,
+        X_val: Any = None,  # noqa: N803
+        y_val: Any = None,
     ) -> Self:
         """Find and train the network.
 
@@ -225,12 +232,27 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
             Weights of rows, in training and evaluation. Rows of weight 0 are ignored.
         run_dir : str, Path or None, default=None
             A folder for checkpoints, model and result. If it holds an interrupted run of the same
-            table and parameters, that run is continued, to the same bits. `random_state` must be
-            an integer.
+            rows, groups and parameters, that run is continued, to the same bits. `random_state`
+            must be an integer.
         unlabelled : table of shape (n_rows, n_features) or None, default=None
             More rows, whose target is not known. A teacher answers them, and the network learns
             from its answers if that helps by the validation rows. An estimator as the teacher reads
             them as they are, so pass the type of X. A `Pipeline` does not transform them.
+        groups : array-like of shape (n_samples,) or None, default=None
+            The group of each row: a patient, a household, a document. Rows of a group are never in
+            two parts of a split: neither in training and validation rows nor in two folds, those of
+            a teacher included. Two values are the same group if they would be the same category.
+            Groups are not a feature, and `predict` does not need them.
+        X_val : table of shape (n_rows, n_features) or None, default=None
+            Validation rows of your own, with the columns of X, in place of `validation_fraction`
+            and of cross-validation. Networks are chosen by them, and all rows of X are for
+            training. With `refit`, as by default, the final network is trained on them, too. Each
+            weighs as much as a row of X does on average, times the `class_weight` of its class.
+            `groups` are those of X, and then only matter to the folds of a teacher; rows of X_val
+            should be of other groups. An estimator as the teacher reads X_val as it is, so pass the
+            type of X. A `Pipeline` transforms X_val only if its `transform_input` names it.
+        y_val : array-like of shape (n_rows,) or None, default=None
+            The labels of X_val, which must be among those of y.
 
         Returns
         -------
@@ -240,16 +262,21 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         table = check_features(self, X, reset=True)
         labels = check_y(self, y, len(table))
         classes, target, codes = encode_classes(labels, target_name(y))
-        weight = check_sample_weight(sample_weight, len(table))
-        weight = self._apply_class_weight(weight, labels)
-        data = label_rows(table, target, codes.astype(np.int32), weight)
+        unbalanced = check_sample_weight(sample_weight, len(table))
+        weight = self._apply_class_weight(unbalanced, labels)
+        data = label_rows(table, target, codes.astype(np.int32), weight, groups)
         present = np.unique(data.y)
         if len(present) < 2:
             raise TabNASError(
                 "at least two classes must have a positive weight, but one class has all the "
                 f"weight: {target.classes[present[0]]!r}"
             )
-        self._search(data, X, run_dir, unlabelled)
+        validation = None
+        if (rows := self._check_validation(X_val, y_val)) is not None:
+            table_val, codes_val = rows[0], encode_validation_labels(rows[1], classes)
+            weight_val = self._weigh_validation_rows(unbalanced, classes, codes, codes_val)
+            validation = LabelledTable(table_val, target, codes_val, weight_val)
+        self._search(data, validation, run_dir, X=X, unlabelled=unlabelled, X_val=X_val)
         self.classes_ = classes
         return self
 
@@ -261,6 +288,18 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
             return weight
         by_class = compute_sample_weight(dict(self.class_weight), labels)
         return check_sample_weight(by_class if weight is None else by_class * weight, len(labels))
+
+    def _weigh_validation_rows(
+        self, weight: FloatArray | None, classes: NDArray[Any], codes: IntArray, codes_val: IntArray
+    ) -> FloatArray | None:
+        """Return the weights of validation rows, on the scale of those of rows of X."""
+        weight_val = weigh_validation_rows(weight, len(codes_val))
+        if not isinstance(self.class_weight, Mapping):
+            return weight_val
+        by_class = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
+        largest = (by_class[codes] * (1.0 if weight is None else weight)).max()
+        by_row = by_class[codes_val] / largest
+        return np.asarray(by_row if weight_val is None else weight_val * by_row)
 
     def _check_model(self, model: Model, folder: str) -> None:
         if not isinstance(model.target, ClassTarget):

@@ -20,8 +20,10 @@ from tabnas.estimators._targets import (
     check_y,
     label_rows,
     target_name,
+    weigh_validation_rows,
 )
 from tabnas.model import Model
+from tabnas.runs import LabelledTable
 from tabnas.types import FloatArray
 
 
@@ -82,7 +84,8 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         mask. Texts and categorical columns of a frame are detected.
     validation_fraction : float, default=0.2
         Fraction of the rows on which the search evaluates architectures. Up to 3,000 rows,
-        candidates are chosen by cross-validation on all rows.
+        candidates are chosen by cross-validation on all rows. `fit` also takes `groups` that no
+        split separates, and validation rows of your own, `X_val` and `y_val`.
     candidates : int or None, default=None
         How many of the most promising architectures of the search are trained from scratch to
         choose from, widened until they use up the limits. None means two, networks of equally wide
@@ -200,6 +203,9 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         *,
         run_dir: str | Path | None = None,
         unlabelled: Any = None,
+        groups: Any = None,
+        X_val: Any = None,  # noqa: N803
+        y_val: Any = None,
     ) -> Self:
         """Find and train the network.
 
@@ -213,12 +219,27 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
             Weights of rows, in training and evaluation. Rows of weight 0 are ignored.
         run_dir : str, Path or None, default=None
             A folder for checkpoints, model and result. If it holds an interrupted run of the same
-            table and parameters, that run is continued, to the same bits. `random_state` must be
-            an integer.
+            rows, groups and parameters, that run is continued, to the same bits. `random_state`
+            must be an integer.
         unlabelled : table of shape (n_rows, n_features) or None, default=None
             More rows, whose target is not known. A teacher answers them, and the network learns
             from its answers if that helps by the validation rows. An estimator as the teacher reads
             them as they are, so pass the type of X. A `Pipeline` does not transform them.
+        groups : array-like of shape (n_samples,) or None, default=None
+            The group of each row: a patient, a household, a document. Rows of a group are never in
+            two parts of a split: neither in training and validation rows nor in two folds, those of
+            a teacher included. Two values are the same group if they would be the same category.
+            Groups are not a feature, and `predict` does not need them.
+        X_val : table of shape (n_rows, n_features) or None, default=None
+            Validation rows of your own, with the columns of X, in place of `validation_fraction`
+            and of cross-validation. Networks are chosen by them, and all rows of X are for
+            training. With `refit`, as by default, the final network is trained on them, too. Each
+            weighs as much as a row of X does on average. `groups` are those of X, and then only
+            matter to the folds of a teacher; rows of X_val should be of other groups. An estimator
+            as the teacher reads X_val as it is, so pass the type of X. A `Pipeline` transforms
+            X_val only if its `transform_input` names it.
+        y_val : array-like of shape (n_rows,) or None, default=None
+            The target values of X_val.
 
         Returns
         -------
@@ -233,7 +254,13 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
                 f"X must have rows for training and for validation, got n_samples={len(values)}"
             )
         target = NumberTarget.fit(target_name(y), pa.chunked_array([values]))
-        self._search(label_rows(table, target, values, weight), X, run_dir, unlabelled)
+        data = label_rows(table, target, values, weight, groups)
+        validation = None
+        if (rows := self._check_validation(X_val, y_val)) is not None:
+            table_val, values_val = rows[0], check_numeric_y(rows[1], "y_val")
+            weight_val = weigh_validation_rows(weight, len(table_val))
+            validation = LabelledTable(table_val, target, values_val, weight_val)
+        self._search(data, validation, run_dir, X=X, unlabelled=unlabelled, X_val=X_val)
         return self
 
     def _check_model(self, model: Model, folder: str) -> None:

@@ -22,7 +22,9 @@ def limit_names(kind: type) -> list[str]:
     return [name.removeprefix("max_") for name in parameters if name.startswith("max_")]
 
 
-def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
+def make_run_settings(
+    estimator: Any, kinds: dict[str, str], *, has_groups: bool = False
+) -> RunSettings:
     """Return the settings of a run for the parameters of an estimator, which are checked here."""
     names = limit_names(type(estimator))
     limits = {name: getattr(estimator, f"max_{name}") for name in names}
@@ -43,6 +45,7 @@ def make_run_settings(estimator: Any, kinds: dict[str, str]) -> RunSettings:
         **values,
         limits=limits or DEFAULT_LIMITS,
         shares=Shares(validation=estimator.validation_fraction, test=0.0),
+        split="group" if has_groups else "random",
         kinds=kinds,
         reference_models=False,
         seed=resolve_seed(estimator.random_state),

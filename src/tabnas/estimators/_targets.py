@@ -1,7 +1,8 @@
-"""Validation of y and sample_weight."""
+"""Validation of y, groups and sample_weight."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,11 @@ def target_name(y: Any) -> str:
     return name.strip() or DEFAULT_NAME if isinstance(name, str) else DEFAULT_NAME
 
 
-def check_y(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
-    """Return y as an array with one value per row; missing values are errors."""
+def check_y(estimator: Any, y: Any, rows: int, *, suffix: str = "") -> NDArray[Any]:
+    """Return y as an array with one value per row; missing values are errors.
+
+    With the suffix "_val" they are those of X_val.
+    """
     if y is None:
         raise TabNASError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
@@ -33,17 +37,19 @@ def check_y(estimator: Any, y: Any, rows: int) -> NDArray[Any]:
         y = np.asarray(y)
     flat: NDArray[Any] = column_or_1d(y, warn=True)
     if len(flat) != rows:
-        raise TabNASError(f"y must have a value for each of the {rows} rows of X, got {len(flat)}")
+        raise TabNASError(
+            f"y{suffix} must have a value for each of the {rows} rows of X{suffix}, got {len(flat)}"
+        )
     if flat.dtype == object:
-        flat = _infer_dtype(flat)
-    assert_all_finite(flat, input_name="y")
+        flat = _infer_dtype(flat, f"y{suffix}")
+    assert_all_finite(flat, input_name=f"y{suffix}")
     return flat
 
 
-def _infer_dtype(values: NDArray[Any]) -> NDArray[Any]:
+def _infer_dtype(values: NDArray[Any], name: str) -> NDArray[Any]:
     """Convert an array of Python's numbers or booleans to NumPy's types."""
     if any(value is None for value in values):
-        raise TabNASError("y must have a value for every row, got None; remove such rows")
+        raise TabNASError(f"{name} must have a value for every row, got None; remove such rows")
     types = set(map(type, values))
     return np.array(values.tolist()) if types in ({int}, {float}, {bool}) else values
 
@@ -67,7 +73,21 @@ def encode_classes(values: NDArray[Any], name: str) -> tuple[NDArray[Any], Class
     return classes, target, np.asarray(codes, np.int64)
 
 
-def check_numeric_y(values: NDArray[Any]) -> FloatArray:
+def encode_validation_labels(values: NDArray[Any], classes: NDArray[Any]) -> IntArray:
+    """Return the class number of each label of y_val; labels that y lacks are errors."""
+    numbers = {label: number for number, label in enumerate(classes.tolist())}
+    labels = values.tolist()
+    unknown = list(dict.fromkeys(label for label in labels if label not in numbers))
+    if unknown:
+        known = ", ".join(map(repr, list(numbers)[:5])) + ", ..." * (len(numbers) > 5)
+        raise TabNASError(
+            f"y_val must have labels of y, which are {known}, got {unknown[0]!r}; leave these rows "
+            "out, or add rows of the class to X"
+        )
+    return np.array([numbers[label] for label in labels], np.int32)
+
+
+def check_numeric_y(values: NDArray[Any], name: str = "y") -> FloatArray:
     """Return y as finite floats."""
     try:
         if values.dtype.kind not in "biufOU":
@@ -75,9 +95,9 @@ def check_numeric_y(values: NDArray[Any]) -> FloatArray:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError):
         raise TabNASError(
-            f"y must hold numbers, got {values.dtype}; use TabNASClassifier for classes"
+            f"{name} must hold numbers, got {values.dtype}; use TabNASClassifier for classes"
         ) from None
-    assert_all_finite(numbers, input_name="y")
+    assert_all_finite(numbers, input_name=name)
     return numbers
 
 
@@ -102,17 +122,37 @@ def check_sample_weight(sample_weight: Any, rows: int) -> FloatArray | None:
     return np.asarray(weight / weight.max())
 
 
+def weigh_validation_rows(weight: FloatArray | None, rows: int) -> FloatArray | None:
+    """Return as many weights as there are validation rows, each the mean of those of X.
+
+    `weight` is as `check_sample_weight` returns it.
+    """
+    return None if weight is None else np.full(rows, weight[weight > 0].mean())
+
+
 def label_rows(
-    table: Table, target: Target, y: NDArray[Any], weight: FloatArray | None
+    table: Table,
+    target: Target,
+    y: NDArray[Any],
+    weight: FloatArray | None,
+    groups: Any = None,
 ) -> LabelledTable:
-    """Return the rows with their targets and weights, without rows of weight 0."""
+    """Return the rows with their targets, weights and groups, without rows of weight 0."""
+    data = LabelledTable(table, target, y, weight)
+    if groups is not None:
+        data = data.with_groups(_check_groups(groups))
     if weight is None or weight.all():
-        return LabelledTable(table, target, y, weight)
+        return data
     rows = np.nonzero(weight)[0]
-    return LabelledTable(
-        table.take(rows),
-        target,
-        y[rows],
-        check_sample_weight(weight[rows], len(rows)),
-        row_numbers=rows,
-    )
+    return replace(data.take(rows), weight=check_sample_weight(weight[rows], len(rows)))
+
+
+def _check_groups(groups: Any) -> NDArray[Any]:
+    """Return groups as an array of one dimension."""
+    try:
+        flat: NDArray[Any] = column_or_1d(groups)
+    except ValueError:
+        raise TabNASError(
+            f"groups must have one label for each row, got the shape {np.shape(groups)}"
+        ) from None
+    return flat
