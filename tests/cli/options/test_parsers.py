@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from math import isnan
 from typing import Any
 
@@ -14,9 +15,12 @@ from tabnas.cli.options._parsers import (
     parse_float,
     parse_int,
     parse_large_int,
+    parse_limit,
+    parse_limits,
     parse_memory,
     parse_seconds,
 )
+from tabnas.errors import TabNASError
 from tabnas.space import COSTS
 
 
@@ -80,9 +84,56 @@ def test_other_texts_are_refused(parse: Callable[[Any], float], text: str) -> No
         parse(text)
 
 
-def test_a_number_with_commas_gets_a_hint() -> None:
-    with pytest.raises(ValueError, match="; did you mean 20000"):
-        parse_large_int("20,000")
+@pytest.mark.parametrize(
+    ("parse", "text", "meant"),
+    [
+        (parse_large_int, "20,000", "20000"),
+        (parse_large_int, "20.000", "20000"),  # twenty, or twenty thousand
+        (parse_large_int, "1.000.000", "1000000"),
+        (parse_int, "1.500", "1500"),
+        (parse_bytes, "80.000", "80000"),
+        (parse_bytes, "80.000 bytes", "80000"),
+        (parse_memory, "1.000.000.000", "1000000000"),
+        (parse_float, "1,500", "1500"),
+        (partial(parse_limit, "flops"), "2.000", "2000"),
+        (partial(parse_limit, "ram_bytes"), "2.000", "2000"),
+    ],
+)
+def test_numbers_with_marks_between_thousands_are_refused_with_a_hint(
+    parse: Callable[[Any], float], text: str, meant: str
+) -> None:
+    with pytest.raises(ValueError, match=rf"got '{text}'; did you mean {meant}\?$"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "value"),
+    [
+        (parse_large_int, "1.125k", 1_125),
+        (parse_large_int, "20.0", 20),
+        (parse_bytes, "2.000kB", 2_000),
+        (parse_float, "1.125", 1.125),  # microseconds
+        (parse_seconds, "1.125", 1.125),
+        (partial(parse_limit, "latency_us"), "1.125", 1.125),
+    ],
+)
+def test_three_decimals_are_parsed_where_they_cannot_be_thousands(
+    parse: Callable[[Any], float], text: str, value: float
+) -> None:
+    assert parse(text) == value
+
+
+def test_a_decimal_comma_gets_no_hint_of_thousands() -> None:
+    with pytest.raises(ValueError, match=r"must be a number, got '1,5'$"):
+        parse_float("1,5")
+
+
+def test_several_limits_are_parsed_by_their_cost() -> None:
+    assert parse_limits("2000,5k", cost="parameters") == [2_000, 5_000]
+    assert parse_limits("40kB,1KiB", cost="bytes") == [40_000, 1_024]
+    assert parse_limits("1.125,2.5", cost="latency_us") == [1.125, 2.5]
+    with pytest.raises(TabNASError, match=r"got '1\.000'; did you mean 1000\?"):
+        parse_limits("1.000,2.000", cost="parameters")
 
 
 def test_minimum() -> None:
@@ -114,6 +165,7 @@ def test_limits_by_name(
     [
         ("flop=9k", "there is no cost 'flop'; did you mean 'flops'?"),
         ("flops", "like flops=60k, got 'flops'"),
+        ("flops=2.000", "like flops=60k, got 'flops=2.000'; did you mean 2000?"),
         ("parameters=7", "the limit on parameters must be given once"),
     ],
 )

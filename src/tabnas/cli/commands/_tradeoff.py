@@ -82,7 +82,7 @@ def tradeoff(
 
     check_single_process("tradeoff")
     job_config = make_job_config(processes, backend, address)
-    limit_values = parse_limits(limits)
+    limit_values = parse_limits(limits, cost=cost)
     fixed_limits = options.given_limits()
     if cost in fixed_limits:
         raise TabNASError(

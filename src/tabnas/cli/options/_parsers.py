@@ -25,9 +25,14 @@ BYTE_UNITS = {
     **{f"{prefix}{b}": factor for prefix, factor in COUNT_UNITS.items() for b in ("", "b")},
     "kib": 2**10, "mib": 2**20, "gib": 2**30, "byte": 1, "bytes": 1,
 }  # fmt: skip
+COUNT_COSTS = ("parameters", "dense_parameters", "flops")
 BYTE_COSTS = ("bytes", "ram_bytes")
 SECOND_UNITS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 NUMBER = re.compile(r"([+-]?\d[\d_]{0,24}(?:\.\d{1,20})?(?:[eE][+-]?\d{1,2})?)\s?([A-Za-z]*)", re.A)
+THOUSANDS = re.compile(
+    r"([1-9]\d{0,2}(?:(?:,\d{3}){1,8}|(?:\.\d{3}){1,8}))\s?(?:b|bytes?)?", re.A | re.I
+)
+"""Integers with marks between thousands; 20.000 is twenty in some countries."""
 
 # -- numbers ---------------------------------------------------------------------------------------
 
@@ -125,8 +130,9 @@ def _parse_scaled_int(text: str | int, units: dict[str, int], must: str) -> int:
     if not isinstance(text, str):
         return text
     value = _parse_decimal(text, units, must)
-    if value != int(value):
-        raise ValueError(f"{must}, got {text!r}")
+    hint = _suggest_integer(text)
+    if hint or value != int(value):
+        raise ValueError(f"{must}, got {text!r}{hint}")
     return int(value)
 
 
@@ -135,12 +141,13 @@ def _parse_decimal(text: str, units: dict[str, int], must: str) -> Decimal:
     match = NUMBER.fullmatch(text.strip())
     if match is not None and match[2].lower() in units:
         return Decimal(match[1].replace("_", "")) * units[match[2].lower()]
-    message = f"{must}, got {text[:40]!r}"
-    digits = text.strip().replace(",", "")
-    if match is None and "," in text and digits.isascii() and digits.isdecimal():
-        # some countries write 20,000 for twenty
-        message += f"; did you mean {digits[:40]}?"
-    raise ValueError(message)
+    raise ValueError(f"{must}, got {text[:40]!r}{_suggest_integer(text)}")
+
+
+def _suggest_integer(text: str) -> str:
+    """Return a hint for an integer like 20,000 or 20.000, otherwise nothing."""
+    match = THOUSANDS.fullmatch(text.strip())
+    return f"; did you mean {re.sub('[,.]', '', match[1])}?" if match else ""
 
 
 # -- limits ----------------------------------------------------------------------------------------
@@ -160,12 +167,27 @@ def add_named_limits(
         if limits.get(name) is not None:
             raise TabNASError(f"the limit on {name} must be given once, got it twice")
         try:
-            limits[name] = parse_bytes(value) if name in BYTE_COSTS else parse_number(value)
+            limits[name] = parse_limit(name, value)
         except ValueError:
             raise TabNASError(
                 f"--max must be the name of a cost and a number, like flops=60k, got {text!r}"
+                f"{_suggest_integer(value)}"
             ) from None
     return limits
+
+
+def parse_limit(cost: str, text: str) -> float:
+    """Parse a limit on a cost: bytes have units of their own, and counts no thousands like 20.000.
+
+    >>> parse_limit("bytes", "80kB"), parse_limit("latency_us", "1.125")
+    (80000, 1.125)
+    """
+    if cost in BYTE_COSTS:
+        return parse_bytes(text)
+    hint = _suggest_integer(text)
+    if cost in COUNT_COSTS and hint:
+        raise ValueError(f"must be a number, got {text!r}{hint}")
+    return parse_number(text)
 
 
 def drop_missing_limits(limits: Mapping[str, float | None]) -> dict[str, float]:
@@ -185,18 +207,18 @@ def require_limits(limits: Mapping[str, float | None]) -> dict[str, float]:
     return present
 
 
-def parse_limits(text: str) -> list[float]:
-    """Parse limits like `2000,5000,10k`, in their order; integers stay integers."""
+def parse_limits(text: str, *, cost: str) -> list[float]:
+    """Parse limits on a cost like `2000,5000,10k`, in their order; integers stay integers."""
     limits: list[float] = []
     for part in text.split(","):
         try:
-            limit = parse_number(part.strip())
+            limit = parse_limit(cost, part.strip())
         except ValueError:
             limit = inf
         if not 0 < limit < inf:
             raise TabNASError(
                 "--limits must be positive numbers separated by commas, like 2000,5000,10k, got "
-                f"{part.strip()[:20]!r}"
+                f"{part.strip()[:20]!r}{_suggest_integer(part)}"
             )
         limits.append(limit)
     return limits
