@@ -83,8 +83,6 @@ def test_count_within_a_limit_on_ram(capsys: pytest.CaptureFixture[str], limit: 
         (["--widths", "8,99999999", "--max-flops", "99"], "must be at most 1,000,000"),
         (["--widths", "-8", "--max-flops", "99"], "must be an integer of at least 0"),
         (["--widths", "8,8", "--max-flops", "99"], "lists the width 8 more than once"),
-        (["--layers", "0", "--max-flops", "99"], "layers must be an integer of at least 1"),
-        (["--inputs", "0", "--max-flops", "99"], "inputs must be an integer of at least 1"),
         (
             ["--embedded-columns", "3", "--max-flops", "99"],
             "--knots must be given with --embedded-columns, but it is missing",
@@ -134,6 +132,14 @@ def test_errors_are_one_sentence(
     assert captured.err.startswith("tabnas: ")
     assert sentence in captured.err
     assert len(captured.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["inputs", "layers"])
+def test_sizes_must_be_positive(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [*COUNT, "--max-flops", "99"]
+    arguments[arguments.index(f"--{option}") + 1] = "0"
+    assert run(arguments) == 2
+    assert f"{option} must be an integer of at least 1, got 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -194,6 +200,37 @@ def test_usage_errors_are_one_line_whatever_attributes_typer_gives_them(
             message = describe_usage_error(error, COMMAND, arguments)
             assert all(word in message for word in words), message
             assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            [*COUNT, "--max-parameters", "200", "--max-parameters", "300"],
+            "--max-parameters must be given once, got it twice; keep one",
+        ),
+        (
+            [*COUNT, "--max-flops=200", "--max-flops", "200", "--max-flops=200"],
+            "--max-flops must be given once, got it 3 times; keep one",
+        ),
+        (
+            ["search", "a.csv", "--threads", "1", "--max-bytes", "9", "--threads", "2"],
+            "--threads must be given once, got it twice",
+        ),
+        (["predict", "a", "b.csv", "--out", "x", "--out", "y"], "--out must be given once"),
+        (["paper", "claims", "--results", "x", "--results", "y"], "--results must be given once"),
+    ],
+)
+def test_options_with_one_value_must_be_given_once(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    assert capsys.readouterr().err.startswith(f"tabnas: {sentence}")
+
+
+def test_flags_and_options_for_several_values_can_be_repeated() -> None:
+    limits = ["--max", "flops=9k", "--max", "parameters=9k"]
+    assert run([*COUNT, *limits, "--json", "--json"]) == 0
 
 
 def test_bugs_have_exit_code_1(

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from tabnas.errors import TabNASError
+
 EXAMPLES = "\nFor example:\n"
 """The line of a docstring after which examples follow."""
 
 
 class Command(TyperCommand):
-    """A command whose help has no `<bool>` beside flags and no `{}` around arguments."""
+    """A command that refuses repeated options.
+
+    Its help has no `<bool>` beside flags and no `{}` around arguments.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = list(args)  # parsing empties the list
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            _, _, params = self.make_parser(ctx).parse_args(given)
+            _refuse_repeated_options(params)
+        return rest
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _hide_flag_types(super().get_params(ctx))
@@ -29,6 +43,19 @@ class CommandGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _hide_flag_types(super().get_params(ctx))
+
+
+def _refuse_repeated_options(params: list[Any]) -> None:
+    """Refuse an option with one value that is given twice; Typer takes the last of its values.
+
+    Flags can be repeated.
+    """
+    for param, times in Counter(params).items():
+        if times > 1 and not (param.multiple or getattr(param, "is_flag", False)):
+            raise TabNASError(
+                f"{max(param.opts, key=len)} must be given once, got it "
+                f"{'twice' if times == 2 else f'{times} times'}; keep one"
+            )
 
 
 def _hide_flag_types(params: list[Any]) -> list[Any]:
