@@ -44,7 +44,7 @@ NURSERY = """
 import json, os, sys
 import torch.distributed, tabnas.runs, tabnas.nets.torch
 import tabnas.feasible._kernels, tabnas.policy._kernels
-from tabnas.cli._main import main
+from tabnas.cli import main
 
 def launch(job):
     started = []

@@ -12,6 +12,6 @@ import os
 # variable once, when it is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-from tabnas.cli._main import main
+from tabnas.cli._entry_point import main
 
 __all__ = ["main"]

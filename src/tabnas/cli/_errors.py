@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-from typer import TyperException
+from typing import TYPE_CHECKING, Any
 
 from tabnas.errors import find_nearest
+
+if TYPE_CHECKING:
+    from typer import TyperException
 
 SUCCESS, INTERNAL_ERROR, USAGE_ERROR, RANK_LOST, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 

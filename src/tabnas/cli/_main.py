@@ -1,17 +1,16 @@
-"""The entry point: the list of commands, and what happens when one fails."""
+"""The list of commands, and what happens when one fails."""
 
 from __future__ import annotations
 
 import errno
 import os
-import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer import Abort, TyperException
@@ -21,7 +20,6 @@ from tabnas.cli._errors import (
     INTERNAL_ERROR,
     INTERRUPTED,
     SUCCESS,
-    TERMINATED,
     USAGE_ERROR,
     CommandExitError,
     describe_usage_error,
@@ -102,22 +100,15 @@ def _options(
     pass
 
 
-def main() -> NoReturn:
-    """Run the command line of this process, and exit."""
-    # as an exception, so that files and checkpoints are completed
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    sys.exit(run(sys.argv[1:]))
-
-
 @cache
-def _root_command() -> Any:
+def get_root_command() -> Any:
     """Return all commands as one Typer command, which is slow to build."""
     return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    command = _root_command()
+    command = get_root_command()
     for argument in arguments:
         if not is_utf8(argument):
             print_error(

@@ -159,7 +159,7 @@ def test_errors_are_one_sentence(
 INTERRUPTED = """
 import os, signal, sys
 from tabnas.cli.commands import _encode
-from tabnas.cli._main import main
+from tabnas.cli import main
 from tabnas.stores import _first_pass, _settings
 
 _settings.MAX_CHUNK_BYTES, _first_pass.PIECE_BYTES = 2_000, 4_000
