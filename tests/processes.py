@@ -39,16 +39,6 @@ def start(command: Sequence[object], **options: Any) -> subprocess.Popen[Any]:
         return subprocess.Popen(list(map(str, command)), **options)
 
 
-def exit_code(process: subprocess.Popen[Any]) -> int:
-    """Return the exit code of an ended process as a shell reports it: 128 + N after signal N.
-
-    Python exits by SIGINT itself, whatever the program does, if the signal interrupted a call of
-    `exec`, as dataclasses make when modules are imported.
-    """
-    code = process.returncode
-    return 128 - code if code == -signal.SIGINT else code
-
-
 def run(command: Sequence[object], **options: Any) -> subprocess.CompletedProcess[Any]:
     """Run a process with default signals; the options are those of `subprocess.run`."""
     with default_signals():

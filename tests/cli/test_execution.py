@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tabnas.cli._errors import RANK_LOST, TERMINATED, CommandExitError
+from tabnas.cli._errors import INTERRUPTED, RANK_LOST, TERMINATED, CommandExitError
 from tabnas.cli._execution import report_interruption
 from tabnas.nets import LostRankError
 
@@ -37,3 +37,35 @@ def test_a_signal_to_exit_alone_prints_nothing(tmp_path: Path) -> None:
     with pytest.raises(SystemExit), report_interruption(Console(file=printed), str(tmp_path)):
         sys.exit(TERMINATED)
     assert not printed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("checkpoint/000001.checkpoint", "stopped; continue with: tabnas resume {folder}"),
+        ("result.json", "stopped; continue with: tabnas resume {folder}"),  # others are missing
+        ("checkpoint/.000001.checkpoint.x", "interrupted, and nothing was written"),
+    ],
+)
+def test_an_interruption_that_waits_for_nothing_reports_what_is_there(
+    file: str, message: str, tmp_path: Path
+) -> None:
+    """As the second of two: the first one lets the run write a checkpoint."""
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).touch()
+    printed = StringIO()
+    console = Console(file=printed, width=1_000)
+    with pytest.raises(CommandExitError) as raised, report_interruption(console, str(tmp_path)):
+        raise KeyboardInterrupt
+    assert raised.value.code == INTERRUPTED
+    assert printed.getvalue() == f"tabnas: {message.format(folder=tmp_path)}\n"
+
+
+def test_a_second_sigterm_reports_the_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").mkdir()
+    (tmp_path / "checkpoint" / "000001.checkpoint").touch()
+    printed = StringIO()
+    console = Console(file=printed, width=1_000)
+    with pytest.raises(SystemExit), report_interruption(console, str(tmp_path)):
+        sys.exit(TERMINATED)
+    assert printed.getvalue() == f"tabnas: stopped; continue with: tabnas resume {tmp_path}\n"

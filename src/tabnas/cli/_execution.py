@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,6 +16,7 @@ from rich.console import Console
 from tabnas.cli._data_source import DataSource
 from tabnas.cli._errors import INTERRUPTED, RANK_LOST, TERMINATED, CommandExitError
 from tabnas.cli._process_group import recovery_advice, resume_command
+from tabnas.cli._run_folders import is_resumable
 from tabnas.cli.display._formatting import make_console
 from tabnas.decoding import to_builtins
 from tabnas.formatting import sanitize
@@ -46,23 +48,36 @@ def report_interruption(
     from tabnas.runs import SINGLE_PROCESS, RunStopped
 
     process_group = process_group or SINGLE_PROCESS
+
+    def report(message: str) -> None:
+        if process_group.elect_reporter():
+            console.print(f"tabnas: {message}", markup=False, soft_wrap=True)
+
+    stopped_message = f"stopped; continue with: {resume_command(folder, process_group)}"
     try:
         yield
     except RunStopped as stopped:
-        if process_group.elect_reporter():
-            message = f"tabnas: stopped; continue with: {resume_command(folder, process_group)}"
-            console.print(message, markup=False, soft_wrap=True)
+        report(stopped_message)
         code = TERMINATED if stopped.signal == signal.SIGTERM else INTERRUPTED
         raise CommandExitError(code) from None
-    except (LostRankError, SystemExit) as error:
+    except (LostRankError, SystemExit, KeyboardInterrupt) as error:
         # SIGTERM, which exits, may come from the launcher while an error is on its way here
         lost = next((each for each in _contexts(error) if isinstance(each, LostRankError)), None)
-        if lost is None:
+        if lost is not None:
+            report(f"{lost}; {recovery_advice(folder, process_group)}")
+            raise CommandExitError(RANK_LOST) from None
+        if process_group.size > 1:
             raise
-        if process_group.elect_reporter():
-            message = f"tabnas: {lost}; {recovery_advice(folder, process_group)}"
-            console.print(message, markup=False, soft_wrap=True)
-        raise CommandExitError(RANK_LOST) from None
+        # a signal before there was anything to save, or a second one, which does not wait for that
+        is_interrupt = isinstance(error, KeyboardInterrupt)
+        is_termination = isinstance(error, SystemExit) and error.code == TERMINATED
+        if is_resumable(Path(folder)) and (is_interrupt or is_termination):
+            report(stopped_message)
+        elif is_interrupt:
+            report("interrupted, and nothing was written")
+        if is_interrupt:
+            raise CommandExitError(INTERRUPTED) from None
+        raise
 
 
 def _contexts(error: BaseException | None) -> Iterator[BaseException]:

@@ -151,7 +151,7 @@ def run(arguments: Sequence[str]) -> int:
         except Exception:
             return _report_bug()
     if code == INTERRUPTED:  # Typer returns it after Ctrl-C
-        print_error("interrupted, and nothing was written")
+        print_error("interrupted")
     return code if isinstance(code, int) else SUCCESS
 
 

@@ -48,6 +48,11 @@ def is_finished(run: Path) -> bool:
     return any((run / file).exists() for file in RESULT_FILES)
 
 
+def is_resumable(run: Path) -> bool:
+    """Return whether `tabnas resume` continues the run of this folder, or completes its files."""
+    return is_finished(run) or any((run / "checkpoint").glob("*.checkpoint"))
+
+
 def suggest_run(run: Path) -> str:
     """Return a hint at which run, finished or not, to name instead."""
     return _suggest(str(run), list_runs(""))

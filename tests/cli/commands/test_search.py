@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from tabnas.cli._main import run
 from tabnas.data import TableEncoder
 from tabnas.runs import Progress, RunStopped, StatusFile, load_config, load_run_model
 from tests.cli.conftest import BRIEF, ROWS, change, make_columns, write_csv
-from tests.processes import TIMEOUT, exit_code, started, wait_until
+from tests.processes import TIMEOUT, started, wait_until
 
 LIMIT = ["--max-parameters", "300"]
 KIND = ["--target", "kind"]
@@ -363,10 +364,27 @@ def test_signals_end_a_process_cleanly(sent: signal.Signals, code: int, here: Pa
         wait_until((here / "runs").exists, process)  # taken before the work begins
         process.send_signal(sent)
         out, err = process.communicate(timeout=TIMEOUT)
-    assert exit_code(process) == code
+    assert process.returncode == code
     assert out == b""
     assert b"Traceback" not in err
     assert [path.name for path in here.iterdir()] == ["good.csv"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="signals are others there")
+def test_two_interruptions_keep_the_checkpoint(here: Path) -> None:
+    write_csv(here / "good.csv", make_columns(1_000))
+    command = [sys.executable, "-m", "tabnas", "search", "good.csv", *KIND, *LIMIT, "--time", "600"]
+    options = ["--checkpoint-seconds", "0.1", "--out", "run"]
+    with started([*command, *options], stderr=subprocess.PIPE) as process:
+        wait_until(lambda: list(here.glob("run/checkpoint/*.checkpoint")), process)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.15)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == 130
+    assert err.endswith(b"tabnas: stopped; continue with: tabnas resume run\n")
+    assert list(here.glob("run/checkpoint/*.checkpoint"))
 
 
 @pytest.mark.slow
