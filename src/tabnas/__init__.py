@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tabnas.errors import InexactError, InexactWarning, InfeasibleError, TabNASError
-from tabnas.feasible import FeasibleSet
-from tabnas.space import PAPER_WIDTHS, Architecture, Budget, Limit, SearchSpace
 
 if TYPE_CHECKING:
     from tabnas.estimators import TabNASClassifier, TabNASRegressor
     from tabnas.export import export_c, export_onnx
+    from tabnas.feasible import FeasibleSet
     from tabnas.model import Model, load_model
+    from tabnas.space import PAPER_WIDTHS, Architecture, Budget, Limit, SearchSpace
 
 __version__ = "0.1.0"
 
@@ -36,8 +36,14 @@ __all__ = [
     "load_model",
 ]
 
-LAZY = {  # scikit-learn and Arrow take their time to import, and counting needs neither
+LAZY = {  # NumPy, Arrow and scikit-learn take their time to import, and few programs need all
+    "Architecture": "tabnas.space",
+    "Budget": "tabnas.space",
+    "FeasibleSet": "tabnas.feasible",
+    "Limit": "tabnas.space",
     "Model": "tabnas.model",
+    "PAPER_WIDTHS": "tabnas.space",
+    "SearchSpace": "tabnas.space",
     "TabNASClassifier": "tabnas.estimators",
     "TabNASRegressor": "tabnas.estimators",
     "export_c": "tabnas.export",

@@ -21,7 +21,7 @@ class Finder:
             os.kill(os.getpid(), signal.SIGINT)
 
 import tabnas.cli
-assert "typer" not in sys.modules
+assert not {{"numpy", "typer"}} & set(sys.modules)  # the rest is imported later
 sys.meta_path.insert(0, Finder())
 tabnas.cli.main()
 """
@@ -43,7 +43,7 @@ def interrupt(*_):
 _count.describe_feasible_set = interrupt
 """
 ONCE_MORE_AT_EXIT = """
-atexit.register(lambda: [os.kill(os.getpid(), signal.SIGINT), print("not reached")])
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
 """
 COUNT = ["count", "--inputs", "10", "--outputs", "1", "--layers", "2", "--max-flops", "999"]
 

@@ -17,7 +17,7 @@ def main() -> NoReturn:
     if handles_interrupts:
         # While commands are imported there is nothing to lose, and an exception would print a
         # traceback, or be caught by a module that is being imported.
-        signal.signal(signal.SIGINT, _exit_at_once)
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
     from tabnas.cli._main import get_root_command, run
 
     get_root_command()
@@ -30,13 +30,9 @@ def main() -> NoReturn:
     except KeyboardInterrupt:  # another one, while the first was handled
         code = INTERRUPTED
     if code == INTERRUPTED:
-        if handles_interrupts:  # Python would print a traceback at its end
-            signal.signal(signal.SIGINT, _exit_at_once)
+        # At its end, Python would print a traceback, or end itself by the signal.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         # If Ctrl-C has interrupted a call of `exec`, as dataclasses make when modules are imported,
         # Python ends itself by the signal and not with the exit code. The next call prevents that.
         exec("")
     sys.exit(code)
-
-
-def _exit_at_once(*_: object) -> NoReturn:
-    os._exit(INTERRUPTED)
