@@ -22,7 +22,9 @@ COUNT = ["count", "--inputs", "10", "--outputs", "1", "--layers", "2"]
 def test_count_prints_the_paper_number(capsys: pytest.CaptureFixture[str]) -> None:
     command = "count --inputs 1027 --outputs 1 --layers 5 --max-dense-parameters 75353"
     assert run(command.split()) == 0
-    assert "340590" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "340,590" in printed
+    assert "3,200,000 in all" in printed
 
 
 def test_count_as_json(capsys: pytest.CaptureFixture[str]) -> None:

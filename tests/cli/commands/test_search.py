@@ -340,6 +340,21 @@ def test_a_dry_run_shows_the_input_layer(
     assert [shown in line for line in lines] == ([True] if shown else [])
 
 
+def test_a_dry_run_with_one_feasible_network(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{i % 7},{'ab'[i % 2]},{'yes' if i % 3 else 'no'}" for i in range(200)]
+    (here / "few.csv").write_text("\n".join(["a,c,y", *rows, ""]))
+    arguments = ["search", "few.csv", "--target", "y", "--max-parameters", "20", "--dry-run"]
+    assert run(arguments) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "layer 1 absent, or 2 (1 width)" in lines
+    assert lines[lines.index("architectures 1 feasible of 2") + 1] == "only linear"
+    assert "candidates 1 from the search" in lines
+    assert run([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["candidates"] == 1
+
+
 def test_an_interrupted_run_leaves_nothing(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -229,7 +229,7 @@ def print_feasible_set(description: dict[str, Any]) -> None:
     if description["precision"] != "float32":
         limit += f", {description['precision']} weights"
     table.add_row("limit", limit)
-    table.add_row("architectures", f"{description['architectures']} in all")
+    table.add_row("architectures", f"{description['architectures']:,} in all")
     share = (
         f"{description['share']:.2%}"
         if description["share"] > 1e-4
@@ -237,7 +237,7 @@ def print_feasible_set(description: dict[str, Any]) -> None:
     )
     if description["exact"]:
         table.add_row(
-            "feasible", Text.assemble((str(description["feasible"]), "bold"), f"  ({share})")
+            "feasible", Text.assemble((f"{description['feasible']:,}", "bold"), f"  ({share})")
         )
         method = "exact, along the chain of layers" if description["method"] == "chain" else "exact"
     else:

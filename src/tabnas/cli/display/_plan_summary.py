@@ -36,6 +36,7 @@ def describe_planned(planned: PlannedRun | PlannedTradeoff) -> dict[str, Any]:
 
 def _describe_run(run: PlannedRun) -> dict[str, Any]:
     data, plan, feasible = run.data, run.plan, run.plan.feasible
+    count = feasible.count() if feasible.is_exact else None
     return {
         "target": data.target.name,
         "task": data.target.task,
@@ -55,14 +56,14 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "numeric_embeddings": _describe_numeric_embeddings(feasible.space),
         "widths": [list(layer) for layer in feasible.space.widths],
         "architectures": feasible.space.size,
-        "feasible": feasible.count() if feasible.is_exact else None,
+        "feasible": count,
         "cheapest": str(feasible.cheapest()),
         "most_expensive": str(feasible.most_expensive()),
         "search_epochs": plan.search.epochs,
         "epochs": plan.training.epochs,
         "longer_epochs": plan.longer_epochs if plan.trains_longer else None,
         "batch_size": plan.training.batch_size,
-        "candidates": plan.candidates,
+        "candidates": plan.candidates if count is None else min(plan.candidates, count),
         "equal_candidates": len(plan.equal_dimensions),
         "folds": plan.folds,
         "teacher": _describe_teacher(plan),
@@ -141,7 +142,8 @@ def print_planned(console: Console, plan: dict[str, Any]) -> None:
     feasible = plan["feasible"]
     count = "unknown" if feasible is None else f"{feasible:,}"
     table.add_row("architectures", f"{count} feasible of {plan['architectures']:,}")
-    table.add_row("", f"from {plan['cheapest']} to {plan['most_expensive']}")
+    extremes = f"from {plan['cheapest']} to {plan['most_expensive']}"
+    table.add_row("", f"only {plan['cheapest']}" if feasible == 1 else extremes)
     table.add_row(
         "search",
         f"{plan['search_epochs']} epochs, batches of {plan['batch_size']} rows",
@@ -176,8 +178,10 @@ def _format_planned_teacher(teacher: Mapping[str, Any] | None) -> str:
 
 def _format_widths(widths: list[int]) -> str:
     present = [str(width) for width in widths if width]
+    if not present:
+        return "absent"
     absent = "absent, or " if 0 in widths else ""
-    return f"{absent}{_join_candidates(present)}  ({len(present)} widths)"
+    return f"{absent}{_join_candidates(present)}  ({format_count(len(present), 'width')})"
 
 
 def _join_candidates(names: list[str]) -> str:
