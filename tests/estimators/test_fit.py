@@ -359,7 +359,7 @@ def test_weights_shift_the_predictions() -> None:
         ({"class_weight": "balance"}, "balanced"),
         ({"validation_fraction": 1.5}, "the share of validation"),
         ({"candidates": 0}, "candidates must be"),
-        ({"n_jobs": 0}, "n_jobs must be"),
+        ({"n_jobs": 0}, "n_jobs must be a number of threads, or None or -1 for all cores, got 0"),
         ({"random_state": -1}, "random_state must be"),
         ({"time": -1.0}, "time must be"),
         ({"numeric_dimensions": (-1,)}, "a dimension of numeric embeddings must be an integer of"),

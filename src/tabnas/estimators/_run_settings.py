@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tabnas.errors import check_int
+from tabnas.errors import TabNASError, check_int
 from tabnas.settings import RunSettings, Shares, get_settings
 from tabnas.threads import available_threads
 
@@ -71,6 +71,9 @@ def resolve_n_jobs(n_jobs: int | None) -> int | None:
     """
     if n_jobs is None:
         return None
-    if isinstance(n_jobs, int | np.integer) and n_jobs < 0:
-        return max(1, available_threads() + 1 + int(n_jobs))
-    return check_int("n_jobs", n_jobs, minimum=1)
+    is_int = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not is_int or n_jobs == 0:
+        raise TabNASError(
+            f"n_jobs must be a number of threads, or None or -1 for all cores, got {n_jobs!r}"
+        )
+    return int(n_jobs) if n_jobs > 0 else max(1, available_threads() + 1 + int(n_jobs))
