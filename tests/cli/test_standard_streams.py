@@ -128,7 +128,10 @@ def test_invalid_stdin_is_refused(
 ) -> None:
     model = str(finished / "classes")
     feed(b"", monkeypatch)
-    assert "'standard input.csv' is empty" in run_refused(["predict", model, "-"], capsys)
+    assert "tabnas: standard input is empty" in run_refused(["predict", model, "-"], capsys)
+    feed(b"a,kind\n1,2,3\n", monkeypatch)
+    asked = ["search", "-", *SEARCH]
+    assert "tabnas: standard input must have 2 values" in run_refused(asked, capsys)
     both = ["search", "-", "--test", "-", *SEARCH]
     assert "only one table can be standard input" in run_refused(both, capsys)
     monkeypatch.setattr(sys, "stdin", None)

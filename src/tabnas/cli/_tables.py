@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 DASH = "-"
 """Stands for standard input, or for standard output."""
 STDIN_COPY = "standard input.csv"
+"""The name of the temporary copy; errors call it standard input."""
 STDIN_RUN_NAME = "stdin"
 MAX_COLUMNS_LISTED = 12
 MAX_NAME_LENGTH = 50  # of a run that is named after its table
@@ -77,7 +78,13 @@ def input_path(path: Path) -> Iterator[Path]:
                 f"standard input must fit into the folder {tempfile.gettempdir()!r} "
                 f"({error.strerror or error}); set TMPDIR to another, or name a file"
             ) from None
-        yield Path(folder) / STDIN_COPY
+        try:
+            yield Path(folder) / STDIN_COPY
+        except TabNASError as error:
+            message = str(error)
+            if repr(STDIN_COPY) not in message:
+                raise
+            raise TabNASError(message.replace(repr(STDIN_COPY), "standard input")) from None
 
 
 def load_table(

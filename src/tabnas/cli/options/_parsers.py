@@ -285,6 +285,6 @@ def parse_share_or_file(option: str, text: str | None) -> tuple[float, Path | No
         return DEFAULT_SHARE, Path(text)
     if not 0 < share < 1:
         raise TabNASError(
-            f"{option} must be a share of the rows between 0 and 1, or a file, got {text!r}"
+            f"{option} must be a share of the rows above 0 and below 1, or a file, got {text!r}"
         )
     return share, None
