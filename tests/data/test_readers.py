@@ -80,9 +80,23 @@ def test_a_column_of_numbers_and_texts_is_text(tmp_path: Path) -> None:
         ("a.csv.gz", b"a,b\n1,2\n", "cannot be read"),
         ("a.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 999, mtime=0)[:30], "cannot be read"),
         ("a.csv.gz", gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9] + b"\xff" * 9, "cannot be read"),
-        ("a.parquet", b"PAR1 no such thing", "cannot be read"),
-        ("a.feather", b"no feather at all", "cannot be read"),
-        ("a.xlsx", b"x", "must end in one of .csv"),
+        ("a.parquet", b"PAR1 no such thing", "cannot be read: it is not a Parquet file, or it is"),
+        ("a.parquet", b"x", "cannot be read: it is not a Parquet file, or it is incomplete"),
+        ("a.feather", b"no feather at all", "cannot be read: it is not a Feather file, or it is"),
+        ("a.xlsx", b"x", "must end in one of .csv, .*, .feather, .csv.gz, .tsv.gz, .txt.gz to be"),
+        (
+            "a.csv",
+            gzip.compress(b"a,b\n1,2\n"),
+            "by gzip; unpack it, or let its name end in .csv.gz",
+        ),
+        (
+            "a.txt",
+            gzip.compress(b"1\t2\n", mtime=0),
+            "by gzip; unpack it, or let its name end in .txt",
+        ),
+        ("a.csv", b"PK\x03\x04 of Excel", "must be text, but it is compressed by zip; unpack it"),
+        ("a.csv", b"# by x\na,b\n1,2\n", "must have 1 value in every row, .*; remove a title or"),
+        ("a.csv", b"# by x, y\na,b,c\n1,2,3\n", "have 2 values .*; remove a title or comment"),
         ("a.txt", b"1\t2\t3\n", "must have 40 values in every row"),
     ],
 )
@@ -92,6 +106,16 @@ def test_unreadable_files_are_refused(
     (tmp_path / name).write_bytes(content)
     with pytest.raises(TabNASError, match=message):
         read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("content", ["a c y\n1 2 3\n", "# by x\na;c;y\n1;2;3\n"])
+def test_a_missing_column_of_a_file_with_one_column_explains_separators(
+    content: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(content)
+    table = read_table(tmp_path / "a.csv")
+    with pytest.raises(TabNASError, match=r"no column 'y'; .*; if these are several columns"):
+        table.resolve_name("y")
 
 
 def test_paths_that_are_not_files_are_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from tabnas.data._arrow_files import read_feather, read_parquet
 from tabnas.data._number_text import check_decimal_mark
 from tabnas.data._table import Table, set_decimal_mark
 from tabnas.data.csv_files import (
+    BINARY_FORMATS,
     CsvFormat,
     FractionCallback,
     detect_csv_format,
@@ -63,9 +64,10 @@ def check_table_file(path: Path) -> str:
         raise TabNASError(f"{str(path)!r} is a folder, not a file; name a file in it")
     endings = [ending.lower() for ending in path.suffixes if ending.lower() != ".gz"]
     if not endings or endings[-1] not in READERS:
+        zipped = ", ".join(f"{ending}.gz" for ending in READERS if ending not in BINARY_FORMATS)
         raise TabNASError(
-            f"{path.name!r} must end in one of {', '.join(READERS)} to be read as a table; save it "
-            "as one of them, for example as .csv"
+            f"{path.name!r} must end in one of {', '.join(READERS)}, {zipped} to be read as a "
+            "table; save it as one of them, for example as .csv"
         )
     with translate_read_errors(path):
         if path.stat().st_size == 0:

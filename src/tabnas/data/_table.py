@@ -178,9 +178,14 @@ class Table:
 
     def _header_hint(self) -> str:
         """Return a hint if the first row seems to have been taken for names."""
-        values = any(re.fullmatch(r"-?\d*\.\d+", name) for name in self.names)
-        hint = "; these look like values: the first line must hold the names of the columns"
-        return hint if values else ""
+        if any(re.fullmatch(r"-?\d*\.\d+", name) for name in self.names):
+            return "; these look like values: the first line must hold the names of the columns"
+        if len(self.names) == 1 and " " in self.names[0]:
+            return (
+                "; if these are several columns, separate them by commas, semicolons, tabs or "
+                "bars, and let the first line hold their names"
+            )
+        return ""
 
     def column(self, name: str, rows: IntArray | None = None) -> pa.ChunkedArray:
         """Return a column, or the rows of it with these numbers; nothing else is copied."""

@@ -12,12 +12,18 @@ from tabnas.data.csv_files._decimals import (
     make_decimal_context,
     parse_numbers,
 )
-from tabnas.data.csv_files._format import CsvFormat, detect_csv_format, translate_read_errors
+from tabnas.data.csv_files._format import (
+    BINARY_FORMATS,
+    CsvFormat,
+    detect_csv_format,
+    translate_read_errors,
+)
 from tabnas.data.csv_files._reader import read_csv
 from tabnas.data.csv_files._start import FileStart
 from tabnas.data.csv_files._types import is_contradiction, read_typed
 
 __all__ = [
+    "BINARY_FORMATS",
     "CsvFormat",
     "FileStart",
     "FractionCallback",

@@ -19,15 +19,19 @@ from pyarrow import csv
 from tabnas.data._table import check_names
 from tabnas.data._values import NA_VALUES
 from tabnas.errors import TabNASError
+from tabnas.formatting import format_count
 
 SEPARATORS = (",", ";", "\t", "|")
+BINARY_FORMATS = {".parquet": "Parquet", ".feather": "Feather"}
 SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?')  # Excel's, before the header
 RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)(?:: (.*))?", re.DOTALL)
+COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"\xfd7zXZ": "xz"}
 MAX_HEADER_LINES = 64  # that are looked at to find the header
 
 
 def detect_csv_format(path: Path, *, separator: str, names: Sequence[str] = ()) -> CsvFormat:
     """Find the header and the separator of a file; types are left to Arrow."""
+    _check_uncompressed(path)
     if names:
         return CsvFormat(separator=separator, header=tuple(names), skip=0, allows_newlines=False)
     lines = _read_first_lines(path)
@@ -42,6 +46,20 @@ def detect_csv_format(path: Path, *, separator: str, names: Sequence[str] = ()) 
     header = check_names(repr(path.name), [" ".join(name.split()) for name in header])
     skip = length + bool(declared)
     return CsvFormat(separator=separator, header=tuple(header), skip=skip, allows_newlines=True)
+
+
+def _check_uncompressed(path: Path) -> None:
+    """Refuse a file that begins as a compressed one, unless its name says so."""
+    if is_zipped(path):
+        return
+    with path.open("rb") as file:
+        start = file.read(8)
+    for magic, name in COMPRESSED.items():
+        if start.startswith(magic):
+            remedy = f", or let its name end in {path.suffix}.gz" if name == "gzip" else ""
+            raise TabNASError(
+                f"{path.name!r} must be text, but it is compressed by {name}; unpack it{remedy}"
+            )
 
 
 def detect_separator(lines: Sequence[str], default: str) -> str:
@@ -107,6 +125,9 @@ def translate_read_errors(path: Path, *, arrow: bool = True) -> Iterator[None]:
         if isinstance(error, pa.ArrowException) and not arrow:
             raise
         problem = (str(error).splitlines() or ["it is damaged"])[0].rstrip(".")
+        name = BINARY_FORMATS.get(path.suffix.lower())
+        if name is not None and isinstance(error, pa.ArrowInvalid):
+            problem = f"it is not a {name} file, or it is incomplete or damaged"
         raise TabNASError(
             f"{path.name!r} cannot be read: {problem}; write it once more, or name another"
         ) from None
@@ -161,9 +182,15 @@ class CsvFormat:
                     f"{path.name!r} must close every quote, but {row} leaves one open; double a "
                     "quote that is meant as such, and quote its value"
                 )
+            values = format_count(int(expected), "value")
+            remedy = (
+                "remove a title or comment above the names of the columns"
+                if len(self.header) == 1 or self.header[0].startswith("#")
+                else "a value that holds the separator needs quotes"
+            )
             return (
-                f"{path.name!r} must have {expected} values in every row, as its first line has, "
-                f"but {row} has {actual}; a value that holds the separator needs quotes"
+                f"{path.name!r} must have {values} in every row, as its first line has, but {row} "
+                f"has {actual}; {remedy}"
             )
         if "straddling" in problem:
             return (
