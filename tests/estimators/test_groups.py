@@ -227,6 +227,19 @@ def test_groups_may_be_of_any_type(
     assert len(set(first)) == 24
 
 
+def test_long_numbers_are_not_rounded(passed: list[LabelledTable]) -> None:
+    frame, y, _ = make_frame()
+    numbers = 2**60 + np.arange(240) % 6
+    for groups in (numbers, pd.Series(numbers, dtype="Int64")):
+        with pytest.raises(PassedOnError):
+            TabNASClassifier(**SMALL).fit(frame, y, groups=groups)
+        assert len(set(passed[-1].groups.tolist())) == 6
+    with pytest.raises(TabNASError, match="that of row 1 is missing"):
+        TabNASClassifier(**SMALL).fit(
+            frame, y, groups=pd.Series([None, *numbers[1:]], dtype="Int64")
+        )
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -150,7 +150,8 @@ def label_rows(
 def _check_groups(groups: Any) -> NDArray[Any]:
     """Return groups as an array of one dimension."""
     try:
-        flat: NDArray[Any] = column_or_1d(groups)
+        # an array first: scikit-learn makes floats of pandas' own integers
+        flat: NDArray[Any] = column_or_1d(np.asarray(groups))
     except ValueError:
         raise TabNASError(
             f"groups must have one label for each row, got the shape {np.shape(groups)}"
