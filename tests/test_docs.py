@@ -148,7 +148,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
 
 
 def test_files_that_are_no_pages_are_named(site: Path) -> None:
-    assert "<code>src/tabnas/search/_search.py</code>" in page(site / "search.html").html
+    assert "<code>src/tabnas/search/_search.py</code>" in page(site / "step_by_step.html").html
 
 
 def test_formulas_are_mathml(site: Path) -> None:

@@ -14,8 +14,12 @@ from tabnas.nets import Examples, NetworkSpec
 from tabnas.streams import stream
 from tabnas.types import FloatArray, IntArray
 
-TABLE, VALIDATION_TABLE, UNLABELLED_TABLE = range(3)
-"""The tables of the user that rows can be of: X, validation rows, and rows without a target."""
+TABLE = 0
+"""In `TeacherRows.tables`: a row of the table of the run."""
+VALIDATION_TABLE = 1
+"""In `TeacherRows.tables`: a row of the user's own validation rows."""
+UNLABELLED_TABLE = 2
+"""In `TeacherRows.tables`: a row of another table, without a target."""
 STOPPING_SHARE = 0.1
 """The share of the rows of a fit that early stopping uses."""
 
