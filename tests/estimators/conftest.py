@@ -1,11 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tabnas.runs import RunCheckpoint
 from tests.conftest import BRIEF, patch_plan_constants
 
 SMALL: dict[str, Any] = {
@@ -40,3 +42,28 @@ def birds() -> tuple[dict[str, Any], np.ndarray]:
         },
         np.where(owl, "owl", "auk"),
     )
+
+
+@pytest.fixture
+def interrupted_after(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[int], AbstractContextManager[None]]:
+    """Return a context in which a fit saves its checkpoint after so many steps, and is stopped."""
+
+    @contextmanager
+    def interrupt(steps: int) -> Iterator[None]:
+        ticks = 0
+
+        def on_step(checkpoint: RunCheckpoint) -> None:
+            nonlocal ticks
+            ticks += 1
+            if ticks == steps:
+                checkpoint.save()
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(RunCheckpoint, "save_if_due", on_step)
+            with pytest.raises(KeyboardInterrupt):
+                yield
+
+    return interrupt

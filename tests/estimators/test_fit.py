@@ -16,7 +16,7 @@ from tabnas.data import ClassTarget, DataWarning, Shares, Table
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor, _base
 from tabnas.estimators._run_settings import make_run_settings, resolve_n_jobs
-from tabnas.runs import LabelledTable, RunCheckpoint, RunSettings, plan_run
+from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.threads import available_threads, get_threads
 from tests.estimators.conftest import SMALL
 
@@ -445,22 +445,11 @@ def test_verbose_prints_a_line_a_step(birds: Any, capsys: Any, caplog: Any) -> N
 
 
 def test_an_interrupted_fit_resumes_to_the_same_bits(
-    birds: Any, tmp_path: Any, monkeypatch: Any
+    birds: Any, tmp_path: Any, interrupted_after: Any
 ) -> None:
     whole = TabNASClassifier(**SMALL).fit(*birds)
-    ticks = 0
-
-    def on_step(checkpoint: RunCheckpoint) -> None:
-        nonlocal ticks
-        ticks += 1
-        if ticks == 400:
-            checkpoint.save()
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "save_if_due", on_step)
-        with pytest.raises(KeyboardInterrupt):
-            TabNASClassifier(**SMALL).fit(*birds, run_dir=tmp_path / "run")
+    with interrupted_after(400):
+        TabNASClassifier(**SMALL).fit(*birds, run_dir=tmp_path / "run")
     assert (tmp_path / "run" / "checkpoint").is_dir()
     config = (tmp_path / "run" / "config.toml").read_bytes()
     other = TabNASClassifier(**(SMALL | {"max_parameters": 201}))

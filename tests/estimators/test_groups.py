@@ -19,7 +19,7 @@ from tabnas.data import Shares, Table
 from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor, _base
 from tabnas.model import Model
-from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run, write_card
+from tabnas.runs import LabelledTable, PlannedRun, RunSettings, plan_run, write_card
 from tests.estimators.conftest import SMALL
 
 OWN = {key: value for key, value in SMALL.items() if key != "teacher"}
@@ -305,23 +305,12 @@ def test_groups_can_be_routed() -> None:
 
 
 def test_a_stopped_run_is_continued_with_the_same_groups_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, interrupted_after: Any
 ) -> None:
     frame, y, groups = make_frame()
     whole = TabNASClassifier(**SMALL).fit(frame, y, groups=groups)
-    ticks = 0
-
-    def on_step(checkpoint: RunCheckpoint) -> None:
-        nonlocal ticks
-        ticks += 1
-        if ticks == 150:
-            checkpoint.save()
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "save_if_due", on_step)
-        with pytest.raises(KeyboardInterrupt):
-            TabNASClassifier(**SMALL).fit(frame, y, groups=groups, run_dir=tmp_path / "run")
+    with interrupted_after(150):
+        TabNASClassifier(**SMALL).fit(frame, y, groups=groups, run_dir=tmp_path / "run")
 
     def resume(**options: Any) -> TabNASClassifier:
         return TabNASClassifier(**SMALL).fit(frame, y, run_dir=tmp_path / "run", **options)

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tabnas.data import ClassTarget, Shares, Table
 from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor, _base
-from tabnas.runs import LabelledTable, RunCheckpoint, RunSettings, plan_run, write_card
+from tabnas.runs import LabelledTable, RunSettings, plan_run, write_card
 from tests.estimators.conftest import SMALL
 from tests.estimators.test_groups import PassedOnError, same
 
@@ -236,22 +236,11 @@ def test_labels_are_matched_by_value(passed: list[LabelledTable]) -> None:
 
 
 def test_a_stopped_run_is_continued_with_the_same_validation_rows_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, interrupted_after: Any
 ) -> None:
     whole = fit()
-    ticks = 0
-
-    def on_step(checkpoint: RunCheckpoint) -> None:
-        nonlocal ticks
-        ticks += 1
-        if ticks == 150:
-            checkpoint.save()
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(RunCheckpoint, "save_if_due", on_step)
-        with pytest.raises(KeyboardInterrupt):
-            fit(run_dir=tmp_path / "run")
+    with interrupted_after(150):
+        fit(run_dir=tmp_path / "run")
 
     def resume(**options: Any) -> TabNASClassifier:
         return TabNASClassifier(**SMALL).fit(X, Y, run_dir=tmp_path / "run", **options)
