@@ -3,10 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from time import monotonic, sleep
 
 import pytest
 from hypothesis import settings
 
+from tabnas import threads
 from tabnas.latency import _survey
 from tabnas.runs.plan import _default_plan, _teacher_plan, _time_estimates
 from tabnas.threads import limit_threads
@@ -55,6 +57,15 @@ def default_trainings() -> Iterator[None]:
     """Plan runs with the defaults in a package whose runs are brief."""
     with patch_plan_constants(USUAL):
         yield
+
+
+@pytest.fixture
+def idle_cores() -> None:
+    """Wait until threads that an earlier test has left have ended, and have released their cores."""
+    end = monotonic() + 60
+    while threads._claimed and monotonic() < end:
+        sleep(0.01)
+    assert threads._claimed == 0, "an earlier test in this process has not released its cores"
 
 
 @pytest.fixture

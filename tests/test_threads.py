@@ -26,7 +26,7 @@ from tabnas.threads import (
 
 
 @pytest.fixture
-def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+def four_cores(idle_cores: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(threads, "count_cores", lambda: 4)
     monkeypatch.setattr(threads, "_limit", ContextVar("threads", default=None))

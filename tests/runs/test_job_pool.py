@@ -61,9 +61,10 @@ def test_results_are_those_of_their_jobs(threads: int) -> None:
     with JobPool(RunCheckpoint(), threads=threads) as pool:
         jobs = [pool.start("search", lambda k=k: k * k) for k in range(20)]
         assert [job.result() for job in jobs] == [k * k for k in range(20)]
-    assert claim_cores(0) == 0
+        assert wait_for(lambda: pool._active == 0)
 
 
+@pytest.mark.usefixtures("idle_cores")
 def test_as_many_tasks_as_threads_work_at_a_time() -> None:
     barrier = threading.Barrier(3, timeout=SECONDS)
     with limit_threads(4), JobPool(RunCheckpoint(), threads=3) as pool:
@@ -71,9 +72,11 @@ def test_as_many_tasks_as_threads_work_at_a_time() -> None:
         assert sorted(job.result() for job in jobs) == [0, 1, 2]
         gate = threading.Event()
         first, second = (pool.start("search", gate.wait) for _ in range(2))
-        assert claim_cores(9) == 2, "two of four threads are at work"
-        release_cores(2)
+        assert wait_for(lambda: pool._active == 2), "the third thread ends"
+        granted = claim_cores(9)
+        release_cores(granted)
         gate.set()
+        assert granted == 2, "two of four threads are at work"
         assert first.result()
         assert second.result()
         assert wait_for(lambda: pool._active == 0)
