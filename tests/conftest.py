@@ -61,7 +61,7 @@ def default_trainings() -> Iterator[None]:
 
 @pytest.fixture
 def idle_cores() -> None:
-    """Wait until threads that an earlier test has left have ended, and have released their cores."""
+    """Wait until threads of earlier tests have ended and have released their cores."""
     end = monotonic() + 60
     while threads._claimed and monotonic() < end:
         sleep(0.01)
