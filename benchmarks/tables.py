@@ -11,9 +11,7 @@ ordinal. Scores are on the test part.
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -121,8 +119,7 @@ def main() -> None:
         )
         print(name, rows[-1]["architecture"], round(seconds, 1), flush=True)
         origin = collect_provenance("python benchmarks/tables.py --data ... --out results")
-        page = report(origin, rows) + report_embeddings(options.out / "numeric_embeddings.json")
-        write_results(options.out, "tables", origin | {"rows": rows}, page)
+        write_results(options.out, "tables", origin | {"rows": rows}, report(origin, rows))
 
 
 def report(origin, rows) -> str:
@@ -159,35 +156,6 @@ def report(origin, rows) -> str:
         "",
         f"Better than scikit-learn's MLP of the same size on {better} of {len(rows)} tables.",
     ]
-    return "\n".join(lines) + "\n"
-
-
-def report_embeddings(path: Path) -> str:
-    """Return a section on numeric embeddings, from what `numeric_embeddings.py` has written."""
-    if not path.exists():
-        return ""
-    content = json.loads(path.read_text())
-    losses: dict[tuple[str, str], list[float]] = {}
-    for row in content["rows"]:
-        losses.setdefault((row["table"], row["kind"]), []).append(row["loss"])
-    lines = [
-        "",
-        "## Before and after numeric embeddings",
-        "",
-        f"`{content['command']}`, {content['date']}. The same command with numbers as they are "
-        "(`--numeric-dimensions 0`) and by default; log loss or RMSE on test rows, mean over "
-        "seeds, each with a split of its own. Tables without numbers do not change. More in "
-        "[numeric_embeddings.md](numeric_embeddings.md).",
-        "",
-        "| table | seeds | before | after |",
-        "|---|---|---|---|",
-    ]
-    for name in TABLES:
-        before, after = (losses.get((name, kind)) for kind in ("as they are", "embeddings"))
-        if before and after:
-            lines.append(
-                f"| {name} | {len(after)} | {np.mean(before):.4f} | {np.mean(after):.4f} |"
-            )
     return "\n".join(lines) + "\n"
 
 
