@@ -161,8 +161,11 @@ def time_onnxruntime(model: Model, table: Table, folder: Path, *, weights_only: 
     first = table.take(np.arange(1))
     if weights_only:
         encoded = model.encoder.encode(first)
-        inputs = {"numeric": encoded.numeric, "codes": encoded.categorical.astype(np.int64)}
-        inputs = {name: array for name, array in inputs.items() if array.shape[1]}
+        arrays: dict[str, np.ndarray] = {
+            "numeric": encoded.numeric,
+            "codes": encoded.categorical.astype(np.int64),
+        }
+        inputs = {name: array for name, array in arrays.items() if array.shape[1]}
     else:
         inputs = onnx_inputs(model, first)
     run = session._session.run
@@ -246,7 +249,7 @@ def main() -> None:
     compiler = find_compiler()
     assert compiler is not None, "the benchmark needs a C compiler"
     networks = [
-        measure_network(name, *shape, precision)
+        measure_network(name, *shape, precision=precision)
         for precision in (Precision.FLOAT32, Precision.INT8)
         for name, *shape in (
             ("20 numbers", 20, 0, 0),

@@ -19,6 +19,7 @@ import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from _shared import write_results
@@ -141,7 +142,7 @@ def compare(number: int) -> dict[str, object]:
     }
 
 
-def markdown(results: dict[str, object]) -> str:
+def markdown(results: dict[str, Any]) -> str:
     """For people."""
     machine = results["machine"]
     lines = [
@@ -174,10 +175,11 @@ def main() -> None:
         parser.error("--out is missing")
     origin = collect_provenance("python benchmarks/ranks.py --out results")
     origin["versions"] |= {"torch": version("torch")}
-    results = origin | {"rows": []}
+    rows = []
     for number in range(len(SHAPES)):
-        results["rows"].append(compare(number))
-        print(results["rows"][-1], flush=True)
+        rows.append(compare(number))
+        print(rows[-1], flush=True)
+    results = origin | {"rows": rows}
     write_results(options.out, "ranks", results, markdown(results), indent=2)
 
 

@@ -92,11 +92,11 @@ def main() -> None:
 
 
 def report(origin, rows, seeds: int) -> str:
-    def of(table, seed, candidates):
+    def of(pair, candidates):
         return next(
             row
             for row in rows
-            if (row["table"], row["seed"], row["candidates"]) == (table, seed, candidates)
+            if (row["table"], row["seed"]) == pair and row["candidates"] == candidates
         )
 
     tables = list(dict.fromkeys(row["table"] for row in rows))
@@ -116,23 +116,23 @@ def report(origin, rows, seeds: int) -> str:
         "|---|---|" + "---|---|" * len(CANDIDATES),
     ]
 
-    def faster(table, seed, candidates):
-        return of(table, seed, SEPARATE)["seconds"] / of(table, seed, candidates)["seconds"]
+    def faster(pair, candidates):
+        return of(pair, SEPARATE)["seconds"] / of(pair, candidates)["seconds"]
 
-    def worse(table, seed, candidates):
-        ours, theirs = (of(table, seed, c)["losses"] for c in (candidates, SEPARATE))
+    def worse(pair, candidates):
+        ours, theirs = (of(pair, c)["losses"] for c in (candidates, SEPARATE))
         return geometric_mean([a / b for a, b in zip(ours, theirs, strict=True)])
 
     def cells(chosen):
         return " | ".join(
-            f"{median(faster(*pair, c) for pair in chosen):.2f} | "
-            f"{geometric_mean([worse(*pair, c) for pair in chosen]):.3f}"
+            f"{median(faster(pair, c) for pair in chosen):.2f} | "
+            f"{geometric_mean([worse(pair, c) for pair in chosen]):.3f}"
             for c in CANDIDATES
         )
 
     for table in tables:
         chosen = [(table, seed) for seed in range(seeds)]
-        seconds = median(of(*pair, SEPARATE)["seconds"] for pair in chosen)
+        seconds = median(of(pair, SEPARATE)["seconds"] for pair in chosen)
         lines.append(f"| {table} | {seconds:.1f} s | {cells(chosen)} |")
     lines += [f"| all | | {cells(pairs)} |", ""]
     return "\n".join(lines)

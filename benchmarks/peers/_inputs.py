@@ -58,7 +58,7 @@ def encode_one_hot(split: Split, limit: int | None) -> list[np.ndarray]:
     """
     if limit is None:
         return [_one_hot(rows) for rows in pool_categories(split, None)]
-    numbers = split.data.train.encoded.numeric.shape[1]
+    numbers = split.data.train_in_memory.encoded.numeric.shape[1]
     rows = pool_categories(split, max(0, limit // (FLOAT_BYTES * MIN_WIDTH) - numbers))
     if widest(numbers + sum(rows[0].categories), 1, split.outputs, limit) < MIN_WIDTH:
         return [_ordinal(each) for each in pool_categories(split, None)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tabnas.data import ClassTarget, Target, read_table
+from tabnas.data import ClassTarget, read_table
 from tabnas.model import fit_temperature, probabilities, score
 from tabnas.runs import LabelledTable, RunSettings, plan_run
 from tabnas.runs.prepare._prepared_data import PreparedData
@@ -50,7 +50,8 @@ class Split:
         return data if data.unlimited is None else data.unlimited
 
     @property
-    def target(self) -> Target:
+    def target(self) -> Any:
+        """A `ClassTarget` or a `NumberTarget`."""
         return self.data.target
 
     @property
