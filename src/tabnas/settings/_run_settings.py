@@ -60,8 +60,8 @@ class RunSettings:
         kind="name",
         panel="Limits",
         metavar="NAME",
-        help="What limits on latency are measured in: onnxruntime, called from Python, or c, the "
-        "exported C code without the call.",
+        help="What limits on latency are measured in: onnxruntime, called from Python, or c, a "
+        "call of the exported C function without Python.",
         choices=lambda: get_args(RuntimeKind),
     )
     kinds: Mapping[str, str] = field(default_factory=dict)

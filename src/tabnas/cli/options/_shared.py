@@ -212,7 +212,7 @@ CheckpointSeconds = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option(
-        help="Threads to work with. Results do not depend on it.",
+        help="Threads to work with. Results do not depend on it, unless time is limited.",
         metavar="N",
         parser=at_least(1, parse_int),
         show_default="all cores that the machine allows",
