@@ -124,11 +124,12 @@ def _limit_table(summary: dict[str, Any], limit: dict[str, Any]) -> list[str]:
         f"behind on {limit['clearly_behind']}; with 32-bit weights, it is ahead on "
         f"{limit['float32_ours']} of {limit['float32_tables']}.",
     ]
-    if limit["rounded_tables"]:
-        sentences.append(
-            "It is ahead of *plain int8* and *RealMLP int8* on "
-            f"{limit['rounded_ours']} of {limit['rounded_tables']}."
+    if limit["rounded"]:
+        rounded = (
+            f"of *{method}* on {counts['won']} of {counts['of']}"
+            for method, counts in limit["rounded"].items()
         )
+        sentences.append(f"Of the methods with 8-bit weights, it is ahead {', '.join(rounded)}.")
     sentences.append(f"Seeds of each table: {_describe_seeds(limit['rows'], methods)}.")
     return [*lines, "", " ".join(sentences)]
 

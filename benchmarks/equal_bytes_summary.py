@@ -78,7 +78,7 @@ def summarize_limit(methods: dict[str, Losses], tables: list[str], limit: int) -
     `ours` counts the tables on which the default is ahead of `OTHERS`; counting the better of it
     and *tabnas float32* by test loss would not be fair. `float32_ours` counts those on which
     *tabnas float32* is ahead of the same methods, `rounded_ours` those on which the default is
-    ahead of `ROUNDED`.
+    ahead of all of `ROUNDED`, and `rounded` those on which it is ahead of each of them.
     """
     rows: list[dict[str, Any]] = []
     for table in tables:
@@ -115,9 +115,27 @@ def summarize_limit(methods: dict[str, Losses], tables: list[str], limit: int) -
         "float32_tables": len(float32_leads),
         "rounded_ours": sum(lead["change"] > 0 for lead in rounded_leads),
         "rounded_tables": len(rounded_leads),
+        "rounded": {
+            method: counts
+            for method in ROUNDED
+            if (counts := count_leads(methods, method, tables, limit))["of"]
+        },
         "ahead": {method: best.count(method) for method in methods if method in best},
         "rows": rows,
     }
+
+
+def count_leads(
+    methods: dict[str, Losses], other: str, tables: list[str], limit: int
+) -> dict[str, int]:
+    """Return on how many of the tables where another method was measured tabnas is ahead of it."""
+    changes = [
+        average_change(ours, theirs)["change"]
+        for table in tables
+        if (ours := _by_seed(methods["tabnas"], table, limit))
+        and (theirs := _by_seed(methods.get(other, {}), table, limit)).keys() & ours.keys()
+    ]
+    return {"won": sum(change > 0 for change in changes), "of": len(changes)}
 
 
 def find_lead(

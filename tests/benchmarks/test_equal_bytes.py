@@ -61,6 +61,14 @@ def test_rounded_peers_are_compared_by_themselves() -> None:
     assert leads == ["plain network", "plain network", "plain int8"]
     assert (limit["ours"], limit["float32_ours"], limit["rounded_ours"]) == (1, 1, 0)
     assert limit["ahead"] == {"plain int8": 1}
+    assert limit["rounded"] == {"plain int8": {"won": 0, "of": 1}}
+
+
+def test_a_method_is_counted_on_the_tables_where_it_was_measured() -> None:
+    ours = [make_row("adult", 5, 0.2), make_row("letter", 5, 0.2), make_row("sleep", 5, 0.2)]
+    rounded = [make_row("adult", 5, 0.1), make_row("letter", 5, 0.3), make_row("sleep", 6, 0.3)]
+    (limit,) = summarize(tabnas=ours, realmlp_int8=rounded)["limits"]
+    assert limit["rounded"] == {"RealMLP int8": {"won": 1, "of": 2}}
 
 
 def test_one_seed_is_never_a_clear_lead() -> None:
