@@ -158,14 +158,14 @@ def _execute(
     with make_pool(run, checkpoint) as pool:
         models = run.plan.teacher.teachers
         key = (*models, teacher_kind)
-        if key not in split.teachers:
+        if models and key not in split.teachers:
             limits, seed = run.settings.limits, run.settings.seed
             default = RunSettings(limits=limits, seed=seed, reference_models=False)
             teaching = plan_run(split.labelled, default)
             plan = replace(teaching.plan, teacher=run.plan.teacher)
             teaching = replace(teaching, plan=plan)
             split.teachers[key] = run_teacher(teaching, ignore, checkpoint, pool)
-        answers, teachers = split.teachers[key]
+        answers, teachers = split.teachers[key] if models else (None, ())
         search = find_candidates(run, ignore, checkpoint)
         if only_equal:
             equal = set(list_equal_networks(run.plan.feasible, run.plan.limit_share))

@@ -46,6 +46,12 @@ def test_missing_values_are_nan() -> None:
     assert np.isnan(actual).tolist() == [[False] * 2, [False] * 2, [True, False], [False, True]]
 
 
+def test_numbers_of_another_table_may_have_another_decimal_mark() -> None:
+    inputs = TreeInputs(fit_encoder(Table.from_data({"x": ["1,5", "2,25", "4,0"]})))
+    column = Table.from_data({"x": ["1.5", "1.500", "10.25"]})
+    np.testing.assert_allclose(inputs.encode(column)[:, 0], [1.5 - 2.25, 1.5 - 2.25, 8])
+
+
 def test_many_categories_are_pooled_and_also_given_as_numbers() -> None:
     names = [f"c{k:03d}" for k in range(400) for _ in range(400 - k)]
     table = Table.from_data({"many": [*names, None], "few": ["a", "b"] * (len(names) // 2) + ["a"]})

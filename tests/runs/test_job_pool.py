@@ -213,6 +213,33 @@ def test_a_signal_stops_all_tasks_and_saves_their_states(tmp_path: Path) -> None
         assert again.steps == counter.steps > 0
 
 
+def test_a_signal_that_interrupts_the_owner_saves_the_states_of_all_jobs(tmp_path: Path) -> None:
+    """The owner fits an estimator, say, which signals interrupt at once."""
+    checkpoint = RunCheckpoint(tmp_path)
+    counter = Counter(checkpoint, "counter")
+
+    def run() -> None:
+        with checkpoint.handle_signals(), JobPool(checkpoint, threads=2) as pool:
+            done = pool.start("search", lambda: checkpoint.record("done", 7))
+            done.result()
+            pool.start("candidates", counter)
+            with checkpoint.interruptible():
+                checkpoint.record("later", 8)
+                counter.has_begun.wait(SECONDS)
+                steps = counter.steps
+                assert wait_for(lambda: counter.steps > steps + 5)
+                signal.raise_signal(signal.SIGTERM)
+
+    with pytest.raises(RunStopped) as stopped:
+        run()
+    assert stopped.value.signal == signal.SIGTERM
+    resumed = RunCheckpoint(tmp_path)
+    assert (resumed.result("done"), resumed.result("later")) == (7, 8)
+    again = Counter(resumed, counter.name)
+    resumed.start_or_restore(counter.name, again)
+    assert again.steps == counter.steps > 0
+
+
 def test_a_signal_saves_the_states_of_all_while_nobody_waits(tmp_path: Path) -> None:
     """One job notices the signal and ends long before the other leaves its state."""
     checkpoint = RunCheckpoint(tmp_path)

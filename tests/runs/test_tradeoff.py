@@ -35,6 +35,8 @@ from tabnas.runs import (
     plan_tradeoff,
 )
 from tabnas.runs._pipeline import FinishedRun
+from tabnas.runs._progress import Progress
+from tabnas.runs._tradeoff import _share_phase
 from tabnas.runs.candidates._training import CandidateTraining
 from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name
 from tabnas.search import Search
@@ -453,6 +455,37 @@ def test_a_limit_may_have_no_candidate_that_a_tighter_one_has_not() -> None:
     first, middle, last = curve.execute()
     assert first.data is middle.data is last.data
     assert first.chosen.loss == last.chosen.loss
+
+
+@pytest.mark.filterwarnings("ignore::tabnas.errors.InexactWarning")
+def test_limits_share_a_space_that_is_too_large_for_an_exact_probability() -> None:
+    """That of each limit by itself is not."""
+    rng = np.random.default_rng(0)
+    columns = {f"x{k}": rng.normal(size=120) for k in range(30)} | {"y": rng.integers(0, 2, 120)}
+    settings = RunSettings(
+        limits={"parameters": 2_000}, layers=8, numeric_dimensions=(0,), teacher="none"
+    )
+    data = LabelledTable.from_table(Table.from_data(columns), "y")
+    curve = plan_tradeoff(data, settings, (2_000, 200_000))
+    plans = [run.plan for run in curve.runs]
+    assert [len(group) for group in curve.groups] == [2]
+    assert not all(plan.feasible.is_exact for plan in plans)
+    rewards = {True: "rejection", False: "rejection_monte_carlo"}
+    assert [plan.search.reward for plan in plans] == [rewards[p.feasible.is_exact] for p in plans]
+
+
+def test_searches_side_by_side_share_a_phase() -> None:
+    seen: list[Progress] = []
+    first, _, last = _share_phase(seen.append, [False, True, False])
+    first(Progress("search", 0.5, note="first"))
+    last(Progress("search", 0.9, note="last"))
+    first(Progress("search", 0.8, note="first"))
+    last(Progress("measuring", 0.1))
+    first(Progress("search", 1.0, note="first"))
+    last(Progress("search", 1.0, note="last"))
+    assert [progress.note for progress in seen] == ["first", "first", "", "first", "last"]
+    expected = [1.5 / 3, 2.7 / 3, 0.1, 2.9 / 3, 1.0]
+    assert [progress.done for progress in seen] == pytest.approx(expected)
 
 
 def test_limits_may_be_numbers_of_numpy() -> None:

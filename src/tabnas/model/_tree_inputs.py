@@ -66,7 +66,7 @@ class TreeInputs:
         first = {name: place for place, name in reversed([*enumerate(self.columns)])}
 
         def encode_column(name: str, values: Any) -> None:
-            column = by_name[name]
+            column = self.encoder.with_table_decimal(table, by_name[name], values)
             if column.n_categories:
                 codes = np.empty(length, np.int32)
                 column.encode(values, np.empty((length, 0), np.float32), codes)

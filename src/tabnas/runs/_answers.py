@@ -43,7 +43,8 @@ LABELS_ONLY = Lesson()
 class Answers:
     """The answers of a teacher, [rows, outputs], none by a model that learned from the row.
 
-    Rows that the teacher did not learn from have the mean answer of the models of all folds.
+    Rows that the teacher did not learn from have the mean answer of the models of all folds. Knots
+    of numeric embeddings are chosen once, by all training rows.
     """
 
     development: Float32Array  # to training and validation rows

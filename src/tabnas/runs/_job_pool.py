@@ -108,6 +108,8 @@ class JobPool:
     ) -> None:
         self._contexts.close()
         if kind is not None and self._active:
+            if self._checkpoint.signals.received and not self._checkpoint.is_cancelled:
+                self._leave_states()  # the signal has interrupted what the owner does itself
             self._checkpoint.cancel()
             self._drop_waiting()
             self._wait_for_steps(CANCEL_SECONDS)
@@ -227,11 +229,15 @@ class JobPool:
             on_progress(progress)
 
     def _stop(self) -> None:
+        self._leave_states()
+        raise RunStopped(self._checkpoint.signals.received)
+
+    def _leave_states(self) -> None:
+        """Save the states of all jobs after a signal, when they have ended."""
         self._drop_waiting()
         self._wait_for_steps()
         self._checkpoint.save()
         self._checkpoint.cancel()
-        raise RunStopped(self._checkpoint.signals.received)
 
     def _drop_waiting(self) -> None:
         with self._changed:

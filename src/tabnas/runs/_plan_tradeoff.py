@@ -18,7 +18,7 @@ from tabnas.runs._pipeline import (
 )
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._tradeoff import PlannedTradeoff
-from tabnas.runs.plan._default_plan import default_candidates
+from tabnas.runs.plan._default_plan import default_candidates, default_reward
 from tabnas.runs.plan._make_plan import make_plan
 from tabnas.runs.plan._plan import Plan, SavedPlan
 from tabnas.runs.plan._teacher_plan import check_own_teacher
@@ -129,7 +129,12 @@ def _share_supernet(plans: Sequence[Plan]) -> list[Plan]:
     space = spanning_space([plan.feasible.space for plan in plans])
     sets = [FeasibleSet(space, plan.feasible.budget) for plan in plans]
     *tighter, loosest = (
-        replace(plan, feasible=feasible) for plan, feasible in zip(plans, sets, strict=True)
+        replace(
+            plan,
+            feasible=feasible,
+            search=replace(plan.search, reward=default_reward(feasible)),
+        )
+        for plan, feasible in zip(plans, sets, strict=True)
     )
     shared = replace(
         loosest.search,

@@ -60,7 +60,7 @@ def run_teacher(
         return None, ()
     if STEP not in checkpoint:
         rows = make_teacher_rows(run.data)
-        if plan.is_fitted:
+        if plan.needs_fitting:
             _fit_and_record(run, rows, on_progress, checkpoint, pool)
         else:
             _record_ready_answers(run, rows, on_progress, checkpoint)
@@ -122,9 +122,6 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
     parts = [development.encoded]
     parts += [] if unlimited.test is None else [unlimited.test.encoded]
     parts += [] if unlimited.unlabelled is None else [unlimited.unlabelled]
-    groups = unlimited.groups
-    if groups is not None and len(groups) < len(development):
-        groups = None  # of the table, whose rows are not those for validation
     row_numbers, tables = _locate_rows(data)
     return TeacherRows(
         encoder=unlimited.encoder,
@@ -136,7 +133,7 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
         ),
         y=development.y,
         weight=development.training_weight,
-        groups=groups,
+        groups=unlimited.groups,
         row_numbers=row_numbers,
         tables=tables,
     )
@@ -322,7 +319,7 @@ def _load(
         folds = tuple(
             np.concatenate([fold[:n], fold[test:]])
             for fold in (
-                read(f"fold {k + 1}") if plan.is_fitted else answers
+                read(f"fold {k + 1}") if plan.needs_fitting else answers
                 for k in range(plan.folds * plan.nested)
             )
         )

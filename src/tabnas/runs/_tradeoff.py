@@ -20,7 +20,7 @@ from tabnas.runs._pipeline import (
     start_references,
     train_and_evaluate,
 )
-from tabnas.runs._progress import ProgressCallback
+from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Candidate
 from tabnas.runs.candidates._parallel import train_in_parallel
@@ -116,10 +116,14 @@ def _execute(
     with pool.measure("preparation"):
         warm_up_engine(tradeoff.runs[0].plan.engine)
     measures_latency = tradeoff.runs[0].plan.latency is not None
+    group_scopes = [
+        ScopedCheckpoint(checkpoint, f"group {number}")
+        for number in range(1, len(tradeoff.groups) + 1)
+    ]
+    callbacks = _share_phase(on_progress, ["search" in scope for scope in group_scopes])
     groups = []
-    for number, group in enumerate(tradeoff.groups, start=1):
-        scope = ScopedCheckpoint(checkpoint, f"group {number}")
-        groups.append(pool.start("search", partial(_search_group, group, on_progress, scope)))
+    for group, callback, scope in zip(tradeoff.groups, callbacks, group_scopes, strict=True):
+        groups.append(pool.start("search", partial(_search_group, group, callback, scope)))
         if measures_latency:
             groups[-1].result()  # nothing may work beside it
     get_references = start_references(tradeoff.runs[-1], on_progress, checkpoint, pool)
@@ -221,6 +225,26 @@ def _search_group(
     if loosest.plan.latency is not None:
         checkpoint.save()  # a resumed run must not measure again and decide otherwise
     return searches
+
+
+def _share_phase(on_progress: ProgressCallback, are_done: Sequence[bool]) -> list[ProgressCallback]:
+    """Return a callback for each search of several that may work side by side.
+
+    The phase is as far as their mean. Only the first search that is not done reports, so that the
+    reports do not alternate between spaces.
+    """
+    fractions = [float(is_done) for is_done in are_done]
+
+    def report(number: int, progress: Progress) -> None:
+        if progress.phase != "search":
+            on_progress(progress)
+            return
+        is_first = all(done == 1 for done in fractions[:number])
+        fractions[number] = progress.done
+        if is_first:
+            on_progress(replace(progress, done=sum(fractions) / len(fractions)))
+
+    return [partial(report, number) for number in range(len(fractions))]
 
 
 def _prefix_notes(on_progress: ProgressCallback, prefix: str) -> ProgressCallback:

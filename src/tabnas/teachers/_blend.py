@@ -33,8 +33,8 @@ def join_without_fold(
 ) -> Float32Array:
     """Return the answers to the rows of other folds, [rows, outputs], by fits that leave out both.
 
-    So the labels of `fold` influence nothing. Its own rows have the answer 0, and rows of no fold
-    the mean of these fits.
+    So these models have not learned from the labels of `fold`. Its own rows have the answer 0, and
+    rows of no fold the mean of these fits.
     """
     used = [
         (fit, part)

@@ -159,7 +159,7 @@ def test_a_resumed_run_keeps_the_curve_up_to_the_checkpoint(
 
 
 def test_the_status_of_a_tradeoff_follows_each_search(tmp_path: Path, write_always: None) -> None:
-    """Limits with other knots have other spaces, which are searched one after another."""
+    """Limits with other knots have other spaces; one search at a time is shown."""
     data = LabelledTable.from_table(make_table(1_600).drop(["value", "colour"]), "kind")
     settings = RunSettings(limits={"parameters": 3_000}, candidates=1, reference_models=False)
     tradeoff = plan_tradeoff(data, settings, [300, 3_000], saved_plan=SHORT)

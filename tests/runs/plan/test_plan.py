@@ -371,6 +371,12 @@ def test_short_time_leaves_out_trees_and_then_the_whole_teacher() -> None:
         assert plan.teacher.seconds <= time / 3
 
 
+def test_rows_without_a_target_take_no_time_without_a_teacher() -> None:
+    teacher = replace(make_slow_plan(None).teacher, rows_ratio=2.0)
+    assert teacher.without({"trees"}).rows_ratio == 2
+    assert teacher.without(teacher.teachers).rows_ratio == 1
+
+
 @pytest.mark.parametrize("left_out", [("trees",), ("trees", "network")])
 def test_a_resumed_run_has_the_teacher_that_its_time_allowed(left_out: tuple[str, ...]) -> None:
     teacher = make_slow_plan(None).teacher

@@ -11,8 +11,10 @@ import pytest
 from tabnas.data import NumberTarget, Shares, Table, split_by_group
 from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable, RunSettings, make_plan, prepare_data
+from tabnas.runs._run_teacher import make_teacher_rows
 from tabnas.runs.candidates._cross_validation import split_folds
 from tabnas.runs.prepare._prepared_data import MAX_CROSS_VALIDATED_ROWS
+from tabnas.space import Budget
 from tests.runs.helpers import make_table
 
 LIMITS = {"parameters": 2_000}
@@ -198,6 +200,26 @@ def test_groups_of_validation_rows_are_their_own(table: Table) -> None:
     assert len(set(train)) == 20
     assert len(set(own)) == 50
     assert not set(train) & set(own)
+
+
+def test_groups_of_a_column_do_not_include_validation_rows_of_another_table(table: Table) -> None:
+    """They are as if they were given besides the table, so that a teacher can keep to them."""
+    data = make_labelled(table)
+    more = LabelledTable.from_table(make_table(50, seed=1).drop(["value"]), data.target)
+    settings = make_settings(split="group", shares=Shares(test=0.0))
+    by_column = prepare_data(data, replace(settings, split_column="house"), validation=more)
+    given = prepare_data(
+        data.with_groups(table.column("house")), replace(settings, drop=("house",)), validation=more
+    )
+    np.testing.assert_array_equal(by_column.groups, given.groups)
+    assert make_teacher_rows(by_column.limit_embeddings(Budget())).groups is by_column.groups
+
+
+@pytest.mark.parametrize(("rows", "folds"), [(5, 0), (6, 3), (8, 4), (30, 5)])
+def test_a_teacher_has_rows_without_any_two_folds(rows: int, folds: int) -> None:
+    columns = {"x": np.arange(2.0 * rows), "y": np.arange(2.0 * rows) % 7}
+    data = LabelledTable.from_table(Table.from_data(columns), "y", task="regression")
+    assert prepare_data(data, make_settings(shares=Shares(test=0.5))).folds == folds
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tabnas.runs import (
 )
 from tabnas.runs.prepare._knot_rule import fit_knot_rule
 from tabnas.runs.prepare._stored_data import StoredData
-from tabnas.space import Architecture
+from tabnas.space import Architecture, Budget
 from tabnas.stores import Store, encode_store, open_store
 from tests.ranks import run_in_ranks
 
@@ -150,6 +150,19 @@ def test_a_limit_with_fewer_categories_recodes_the_stored_rows(store: Store) -> 
     parts = (prepared.train_in_memory, prepared.validation, prepared.test)
     codes = np.concatenate([part.encoded.categorical for part in parts if part is not None])
     assert np.array_equal(np.sort(codes[:, 0]), np.sort(again.categorical[:, 0]))
+
+
+def test_a_limit_changes_no_rows_of_a_store_without_categories(tmp_path: Path) -> None:
+    numbers = {name: values for name, values in make_columns(2_000).items() if name != "city"}
+    csv.write_csv(pa.table(numbers), tmp_path / "table.csv")
+    numeric = encode_store(tmp_path / "table.csv", tmp_path / "store", target="kind")
+    prepared = prepare_store(numeric)
+    limited = prepared.limit_embeddings(Budget(parameters=100))
+    assert limited.encoder is prepared.encoder
+    assert limited.stored.max_categories is None
+    trees = limited.tree_data()
+    assert trees is not None
+    assert trees.train.inputs.encoded is limited.train_in_memory.encoded
 
 
 def test_validation_and_test_rows_are_as_many_as_fit_into_memory(store: Store) -> None:

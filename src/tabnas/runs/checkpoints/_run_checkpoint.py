@@ -237,6 +237,11 @@ class RunCheckpoint:
         """Whether a step with a state is at work."""
         return bool(self._running)
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._is_cancelled
+
     def cancel(self) -> None:
         """End every running step at its next call, by a `StepCancelledError`.
 

@@ -48,6 +48,7 @@ class StopSignals:
 
         def note(number: int, frame: FrameType | None) -> None:
             if self._can_interrupt:
+                self.received = number  # for steps of other threads
                 raise RunStopped(number)
             if self.received and repeated_stops:
                 signal.signal(number, before[number])

@@ -80,7 +80,7 @@ def make_default_plan(
             policy_every=POLICY_EVERY,
             baseline="others",
             policy_optimizer=PolicyAdam(learning_rate=POLICY_LEARNING_RATE),
-            reward="rejection" if feasible.is_exact else "rejection_monte_carlo",
+            reward=default_reward(feasible),
         ),
         training=TrainingSettings(
             epochs=epochs,
@@ -137,6 +137,11 @@ def default_candidates(
         return candidates - 1
     embeddings = space.numeric_embeddings
     return candidates + (embeddings is not None and len(embeddings.dimensions) > 1)
+
+
+def default_reward(feasible: FeasibleSet) -> str:
+    """Return the name of the reward that rejects: with the exact P(V), or an estimate of it."""
+    return "rejection" if feasible.is_exact else "rejection_monte_carlo"
 
 
 def default_batch_size(rows: int) -> int:

@@ -58,12 +58,12 @@ class TeacherPlan:
     rows_ratio: float = 1.0  # rows of the longest lesson, for each training row
     left_out: tuple[str, ...] = ()  # for lack of time
     notes: tuple[str, ...] = ()
-    is_fitted: bool = True  # False if the user's own teacher has answers already, or is fitted
+    needs_fitting: bool = True  # False if the user's own teacher has answers already, or is fitted
 
     @property
     def fits(self) -> int:
         """The fits of each teacher."""
-        return count_fits(self.folds, nested=self.nested) * self.is_fitted
+        return count_fits(self.folds, nested=self.nested) * self.needs_fitting
 
     @property
     def seconds(self) -> float:
@@ -72,10 +72,12 @@ class TeacherPlan:
 
     def without(self, names: Collection[str]) -> TeacherPlan:
         """Return the plan without some of its teachers."""
+        teachers = tuple(name for name in self.teachers if name not in names)
         return replace(
             self,
-            teachers=tuple(name for name in self.teachers if name not in names),
+            teachers=teachers,
             left_out=tuple(name for name in self.teachers if name in names),
+            rows_ratio=self.rows_ratio if teachers else 1.0,
         )
 
 
@@ -107,7 +109,7 @@ def plan_teacher(
         given = data.given_answers
         if given is None:  # an estimator, which takes nobody knows how long
             return replace(some, teachers=("own",))
-        return replace(some, teachers=(given.name,), is_fitted=False, notes=(GIVEN_NOTE,))
+        return replace(some, teachers=(given.name,), needs_fitting=False, notes=(GIVEN_NOTE,))
     fit_seconds = {
         "trees": _trees_seconds(data, rows),
         "network": _network_seconds(data, rows),
@@ -179,8 +181,8 @@ def name_own_teacher(
             f"the teacher {teacher.name} was fitted without the weights of rows or classes, since "
             "its fit takes no sample_weight"
         )
-    is_fitted = not teacher.is_frozen
-    return replace(plan, teachers=(teacher.name,), is_fitted=is_fitted, notes=tuple(notes))
+    needs_fitting = not teacher.is_frozen
+    return replace(plan, teachers=(teacher.name,), needs_fitting=needs_fitting, notes=tuple(notes))
 
 
 def count_fits(folds: int, *, nested: bool) -> int:

@@ -36,7 +36,7 @@ def choose_embeddings(
     """Return the encoder, the most categories that a column keeps, and the dimensions."""
     allowed = MAX_SHARE * _count_allowed_parameters(budget)
     max_inputs = MAX_SHARE * budget.get_upper("ram_bytes") / ACTIVATION_BYTES
-    max_categories = max(encoder.n_categories, default=1)
+    max_categories = max(encoder.n_categories, default=0)
     caps = [cap for cap in DIMENSIONS if _input_width(encoder, cap) <= max_inputs]
     for cap in caps or DIMENSIONS[-1:]:
         vocabulary = _largest_vocabulary(encoder, cap, allowed)

@@ -200,10 +200,9 @@ def _read_split_column(
     name = settings.split_column
     if settings.split == "group":
         groups = get_group_ids(data, settings, np.concatenate([split.train, split.validation]))
-        if data.groups is not None and validation is not None:
-            # in no group of the table, and in no fold
+        if validation is not None:
             own = groups.max() + 1 + np.arange(len(validation))
-            groups = np.concatenate([groups, own])
+            groups = np.concatenate([groups, own])  # they are in no fold
         return groups, None
     if settings.split == "time" and name is not None:
         return None, to_times(name, data.features.column(name, split.train))
@@ -285,14 +284,15 @@ def _count_folds(
     """Return the number of folds of the cross-validation; 0 if validation rows are used.
 
     There are no folds if the user provides validation rows, if rows are split by time, or if there
-    are too few groups.
+    are too few groups or rows: without two of the folds, a teacher must still have some.
     """
     rows = len(development)
     if rows > MAX_CROSS_VALIDATED_ROWS or has_validation or settings.split == "time":
         return 0
     if groups is not None:
         return FOLDS if len(np.unique(groups)) >= 2 * FOLDS else 0
-    return min(FOLDS, rows // 2)
+    folds = min(FOLDS, rows // 2)
+    return folds if folds > 2 else 0
 
 
 def _check_same_target(name: str, provided: LabelledTable, data: LabelledTable) -> LabelledTable:
