@@ -24,6 +24,19 @@ def stream(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, crc32(name.encode())])
 
 
+def sample_rows(count: int, max_rows: int, *, seed: int, name: str) -> NDArray[np.int64]:
+    """Return the numbers of all rows, or of a random sample of them from the stream `name`, sorted.
+
+    >>> sample_rows(3, 5, seed=0, name="example").tolist()
+    [0, 1, 2]
+    >>> len(sample_rows(100, 5, seed=0, name="example"))
+    5
+    """
+    if count <= max_rows:
+        return np.arange(count)
+    return np.sort(stream(seed, name).choice(count, max_rows, replace=False))
+
+
 def get_rng_state(rng: np.random.Generator) -> NDArray[np.uint64]:
     """Return the state of a generator as an array.
 

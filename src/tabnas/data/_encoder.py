@@ -53,9 +53,17 @@ class EncodedTable:
     def __len__(self) -> int:
         return len(self.numeric)
 
-    def take(self, rows: np.ndarray) -> EncodedTable:
-        """Return the rows with these numbers."""
+    def take(self, rows: IntArray | slice) -> EncodedTable:
+        """Return the rows with these numbers; a slice shares memory."""
         return EncodedTable(self.numeric[rows], self.categorical[rows])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[EncodedTable]) -> EncodedTable:
+        """Return the rows of all parts, one after the other."""
+        return cls(
+            np.concatenate([part.numeric for part in parts]),
+            np.concatenate([part.categorical for part in parts]),
+        )
 
 
 class LabelledArrays(NamedTuple):

@@ -117,8 +117,7 @@ class EncodedTreeMatrix:
         return len(self.encoded)
 
     def __getitem__(self, rows: Any) -> Float32Array:
-        selected = EncodedTable(self.encoded.numeric[rows], self.encoded.categorical[rows])
-        return self.inputs.from_encoded(selected)
+        return self.inputs.from_encoded(self.encoded.take(rows))
 
 
 def _from_numbers(column: FittedColumn, values: object, rows: int) -> FloatArray:

@@ -95,10 +95,7 @@ class Answers:
         if lesson.uses_unlabelled and data.unlabelled is not None:
             more = data.unlabelled
             target = concatenate_targets(examples.spec, target, _shorten(unlabelled))
-            encoded = EncodedTable(
-                np.concatenate([encoded.numeric, more.numeric]),
-                np.concatenate([encoded.categorical, more.categorical]),
-            )
+            encoded = EncodedTable.concatenate([encoded, more])
             if weight is not None:  # a row weighs as much as the mean of those with a label
                 mean = np.full(len(more), weight.mean(), np.float32)
                 weight = np.concatenate([weight, mean])

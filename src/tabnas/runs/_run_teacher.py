@@ -127,10 +127,7 @@ def make_teacher_rows(data: PreparedData) -> TeacherRows:
         encoder=unlimited.encoder,
         target=unlimited.target,
         spec=make_teacher_spec(data),
-        encoded=EncodedTable(
-            np.concatenate([part.numeric for part in parts]),
-            np.concatenate([part.categorical for part in parts]),
-        ),
+        encoded=EncodedTable.concatenate(parts),
         y=development.y,
         weight=development.training_weight,
         groups=unlimited.groups,

@@ -182,8 +182,7 @@ def _translate_piece_errors(name: str) -> Iterator[None]:
 
 
 def _slice(rows: LabelledArrays, start: int, stop: int) -> LabelledArrays:
-    encoded = EncodedTable(rows.encoded.numeric[start:stop], rows.encoded.categorical[start:stop])
-    return LabelledArrays(encoded, rows.y[start:stop])
+    return LabelledArrays(rows.encoded.take(slice(start, stop)), rows.y[start:stop])
 
 
 def _check_part(part: str) -> str:

@@ -46,7 +46,7 @@ class TeacherRows:
 
     def examples(self, rows: IntArray, *, with_target: bool = False) -> Examples:
         """Return rows as examples of a network."""
-        encoded = EncodedTable(self.encoded.numeric[rows], self.encoded.categorical[rows])
+        encoded = self.encoded.take(rows)
         if not with_target:
             return make_examples(self.spec, encoded)
         weight = None if self.weight is None else self.weight[rows]

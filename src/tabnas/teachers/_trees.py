@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.data import ClassTarget, EncodedTable
+from tabnas.data import ClassTarget
 from tabnas.model import EncodedTreeMatrix, TreeInputs, TreeRows, fit_boosted_trees
 from tabnas.nets import Loss
 from tabnas.teachers._rows import TeacherRows
@@ -49,10 +49,7 @@ class BoostedTreesTeacher:
         fitted, stopping = rows.split_for_stopping(train, seed)
 
         def matrix(numbers: IntArray) -> EncodedTreeMatrix:
-            encoded = rows.encoded
-            return EncodedTreeMatrix(
-                inputs, EncodedTable(encoded.numeric[numbers], encoded.categorical[numbers])
-            )
+            return EncodedTreeMatrix(inputs, rows.encoded.take(numbers))
 
         def labelled(numbers: IntArray) -> TreeRows:
             weight = None if rows.weight is None else rows.weight[numbers]

@@ -31,7 +31,7 @@ from tabnas.runs.plan._plan import Plan
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.space import Architecture
-from tabnas.streams import stream
+from tabnas.streams import sample_rows
 from tabnas.types import FloatArray, IntArray
 
 MAX_CLASSES = 20
@@ -163,10 +163,7 @@ def summarize_residuals(y_true: FloatArray, y_pred: FloatArray, seed: int) -> Re
     errors = y_true - y_pred
     clipped = np.clip(errors, *np.quantile(errors, (0.005, 0.995)))  # into the outermost bins
     counts, edges = np.histogram(clipped, N_RESIDUAL_BINS)
-    sample = np.arange(len(y_true))
-    if len(y_true) > MAX_PAIRS:
-        drawn = stream(seed, "residuals shown").choice(len(y_true), MAX_PAIRS, replace=False)
-        sample = np.sort(drawn)
+    sample = sample_rows(len(y_true), MAX_PAIRS, seed=seed, name="residuals shown")
     quantiles = np.quantile(errors, QUANTILES)
     return Residuals(
         quantiles={str(q): _round(v) for q, v in zip(QUANTILES, quantiles, strict=True)},
@@ -182,8 +179,7 @@ def _measure_importance(
     """Measure importance by the metric of the run; None if the rows do not define it."""
     rows = count_rows_to_shuffle(plan, len(data.train_and_validation), len(data.encoder.columns))
     if len(part) > rows:
-        drawn = stream(seed, "importance").choice(len(part), rows, replace=False)
-        part = part.take(np.sort(drawn))
+        part = part.take(sample_rows(len(part), rows, seed=seed, name="importance"))
 
     def loss(encoded: EncodedTable) -> float:
         return primary_loss(metric, data.target, part.y, predict(encoded), part.weight)

@@ -50,8 +50,7 @@ class EncodedRows:
 
     def with_spec(self, spec: NetworkSpec) -> EncodedRows:
         """Return the same rows for networks of another spec, which share the arrays."""
-        weight = self.examples.weight if len(self.examples.weight) else None
-        examples = make_examples(spec, self.encoded, self.examples.target, weight)
+        examples = make_examples(spec, self.encoded, self.examples.target, self.training_weight)
         return EncodedRows(examples, self.encoded, self.y, self.weight)
 
     def take(self, rows: IntArray | slice) -> EncodedRows:
@@ -90,7 +89,7 @@ def concatenate(first: EncodedRows, second: EncodedRows) -> EncodedRows:
     def join(get: Callable[[EncodedRows], NDArray[Any]]) -> NDArray[Any]:
         return np.concatenate([get(first), get(second)])
 
-    encoded = EncodedTable(join(lambda r: r.encoded.numeric), join(lambda r: r.encoded.categorical))
+    encoded = EncodedTable.concatenate([first.encoded, second.encoded])
     spec = first.examples.spec
     target = concatenate_targets(spec, first.examples.target, second.examples.target)
     training_weight, weight = None, None

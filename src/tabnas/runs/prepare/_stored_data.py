@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from typing import Self
 
-import numpy as np
-
 from tabnas.data import EncodedTable, LabelledArrays, Shares, UnseenCategories
 from tabnas.errors import TabNASError
 from tabnas.model import MAX_TREE_ROWS, EncodedTreeMatrix, TreeInputs, TreeRows, make_network_spec
@@ -26,7 +24,7 @@ from tabnas.runs.prepare._unlabelled_rows import note_left_out
 from tabnas.settings import RunSettings
 from tabnas.space import LATENCY_ROWS, Budget
 from tabnas.stores import PartName, Store
-from tabnas.streams import stream
+from tabnas.streams import sample_rows
 from tabnas.types import BoolArray, FloatArray, IntArray
 
 BLOCKS = 512
@@ -93,10 +91,7 @@ class StoredRows:
     def read_sample(self, part: PartName, max_rows: int, seed: int) -> LabelledArrays:
         """Read the same rows as the store has them, with all their categories."""
         blocks, wanted = (-(-rows // self.block_rows) for rows in (self.store.rows[part], max_rows))
-        chosen = np.arange(blocks)
-        if wanted < blocks:
-            drawn = stream(seed, f"held/{part}").choice(blocks, wanted, replace=False)
-            chosen = np.sort(drawn)
+        chosen = sample_rows(blocks, wanted, seed=seed, name=f"held/{part}")
         return self.store.read_blocks(part, chosen, self.block_rows)
 
     def _part(self, encoded: EncodedTable, y: IntArray | FloatArray) -> EncodedRows:
@@ -223,11 +218,9 @@ def _note_leaks(prepared: StoredData) -> tuple[str, ...]:
     inputs = TreeInputs(prepared.encoder)
 
     def half(part: EncodedRows, name: str) -> LabelledInputs:
-        rows = np.arange(len(part))
-        if len(part) > SAMPLE_ROWS:
-            drawn = stream(prepared.seed, f"leaks/{name}").choice(rows, SAMPLE_ROWS, replace=False)
-            rows = np.sort(drawn)
-        some = part.take(rows)
+        some = part.take(
+            sample_rows(len(part), SAMPLE_ROWS, seed=prepared.seed, name=f"leaks/{name}")
+        )
         return LabelledInputs(inputs.from_encoded(some.encoded), some.training_target)
 
     first, second = half(prepared.train_in_memory, "train"), half(prepared.validation, "validation")

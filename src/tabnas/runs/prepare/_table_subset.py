@@ -11,7 +11,7 @@ from tabnas.model import MAX_TREE_ROWS, MAX_TREE_VALIDATION_ROWS, TreeInputs, Tr
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 from tabnas.runs.prepare._leakage import SAMPLE_ROWS, LabelledInputs, describe_leaks, find_leaks
 from tabnas.runs.prepare._prepared_data import PreparedData, TreeData
-from tabnas.streams import stream
+from tabnas.streams import sample_rows
 from tabnas.types import IntArray
 
 
@@ -24,10 +24,7 @@ class TableSubset:
 
     def sample(self, max_rows: int, *, seed: int, name: str) -> IntArray:
         """Return positions among the rows: all, or a random sample from the stream `name`."""
-        if len(self.rows) <= max_rows:
-            return np.arange(len(self.rows))
-        rng = stream(seed, name)
-        return np.sort(rng.choice(len(self.rows), max_rows, replace=False))
+        return sample_rows(len(self.rows), max_rows, seed=seed, name=name)
 
 
 def make_tree_data(

@@ -61,10 +61,7 @@ def encode_unlabelled(
             parts.append(encoder.encode(data.unlabelled, rows=other))
     if not parts:
         return UnlabelledRows(notes=tuple(notes))
-    encoded = EncodedTable(
-        np.concatenate([part.numeric for part in parts]),
-        np.concatenate([part.categorical for part in parts]),
-    )
+    encoded = EncodedTable.concatenate(parts)
     chosen = f", of which {len(encoded):,} were chosen at random" if len(encoded) < total else ""
     use = f"{_describe(total, name)}{chosen}: networks may learn a teacher's answers to them"
     return UnlabelledRows(encoded, own, other, (use, *notes))
