@@ -24,12 +24,12 @@ class Rows:
 
 @lru_cache(maxsize=4)
 def pool_categories(
-    split: Split, max_categories: int | None, least: int = 1
+    split: Split, max_categories: int | None, min_categories: int = 1
 ) -> tuple[Rows, Rows, Rows]:
     """Return the rows of training, validation and test, with frequent categories only.
 
     Every column keeps the same number of its most frequent categories, as many as let all columns
-    together have `max_categories`, and at least `least`; None keeps all.
+    together have `max_categories`, and at least `min_categories`; None keeps all.
     """
     data = split.data
     encoder = data.encoder
@@ -37,7 +37,7 @@ def pool_categories(
     codes = [part.categorical.copy() for part in parts]
     categories = tuple(encoder.n_categories)
     if max_categories is not None and sum(categories) > max_categories:
-        low, high = least, max(least, *categories)
+        low, high = min_categories, max(min_categories, *categories)
         while low < high:
             middle = (low + high + 1) // 2
             total = sum(encoder.with_max_categories(middle).n_categories)

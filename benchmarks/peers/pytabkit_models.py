@@ -119,9 +119,9 @@ def _fit(
         inputs = _as_frames(numbers, pool_categories(split, allowed, ONE_HOT_CATEGORIES))
         began = perf_counter()
         if limit is not None:
-            for options, least in variants:
+            for options, min_width in variants:
                 width = _widest(bytes_by_width(options, inputs), limit)
-                if width >= least:
+                if width >= min_width:
                     break
             else:
                 continue  # nothing fits
@@ -169,10 +169,10 @@ def _round_weights(weights: Sequence[Any]) -> None:
             weight.copy_(torch.round(weight / scale) * scale)
 
 
-def _widest(polynomial: np.ndarray, most: int) -> int:
-    """Return the largest width at which the polynomial is at most `most`; 0 if there is none."""
-    width = isqrt(most) + 1
-    while width > 0 and np.polyval(polynomial, width) > most:
+def _widest(polynomial: np.ndarray, max_bytes: int) -> int:
+    """Return the largest width within the bytes by the polynomial; 0 if there is none."""
+    width = isqrt(max_bytes) + 1
+    while width > 0 and np.polyval(polynomial, width) > max_bytes:
         width -= 1
     return width
 

@@ -22,8 +22,8 @@ MIN_GAIN = 1e-6
 class BinnedTarget:
     """What the rows below each bin add up to."""
 
-    rows: FloatArray  # [bins + 1], or the weights of rows, from 0
-    sums: FloatArray  # [bins + 1, classes] rows of each class; [bins + 1, 1] sums of numbers
+    rows_below: FloatArray  # [bins + 1], or the weights of rows, from 0
+    sums_below: FloatArray  # [bins + 1, classes] rows of a class; [bins + 1, 1] sums of numbers
     variance: float | None  # of the numbers; None for classes
 
     @classmethod
@@ -59,7 +59,7 @@ class BinnedTarget:
             if gain >= max(min_gain, MIN_GAIN):
                 heappush(open_leaves, (-gain, low, split, high))
 
-        add_leaf(0, len(self.rows) - 1)
+        add_leaf(0, len(self.rows_below) - 1)
         while open_leaves and len(found) < max_splits:
             _, low, split, high = heappop(open_leaves)
             found.append(split - 1)
@@ -69,24 +69,23 @@ class BinnedTarget:
 
     def find_medians(self, splits: IntArray) -> IntArray:
         """Return the bin of the median row of each leaf."""
-        edges = np.concatenate([[0], np.sort(splits) + 1, [len(self.rows) - 1]])
-        below = self.rows[edges]
-        middles: IntArray = np.searchsorted(self.rows[1:], (below[:-1] + below[1:]) / 2)
+        edges = np.concatenate([[0], np.sort(splits) + 1, [len(self.rows_below) - 1]])
+        below = self.rows_below[edges]
+        middles: IntArray = np.searchsorted(self.rows_below[1:], (below[:-1] + below[1:]) / 2)
         return middles
 
     def _find_best_split(self, low: int, high: int, min_rows: float) -> tuple[int, float]:
         """Return the first bin above the best split of the bins [low, high), and what it gains."""
+        rows, sums = self.rows_below, self.sums_below
         between = slice(low + 1, high)
-        left, right = self.rows[between] - self.rows[low], self.rows[high] - self.rows[between]
+        left, right = rows[between] - rows[low], rows[high] - rows[between]
         is_allowed = (left >= min_rows) & (right >= min_rows)
         if not is_allowed.any():
             return low, 0.0
         gains = (
-            self._log_likelihood(left, self.sums[between] - self.sums[low])
-            + self._log_likelihood(right, self.sums[high] - self.sums[between])
-            - self._log_likelihood(
-                self.rows[[high]] - self.rows[low], self.sums[[high]] - self.sums[low]
-            )
+            self._log_likelihood(left, sums[between] - sums[low])
+            + self._log_likelihood(right, sums[high] - sums[between])
+            - self._log_likelihood(rows[[high]] - rows[low], sums[[high]] - sums[low])
         )
         best = int(np.where(is_allowed, gains, -np.inf).argmax())
         return low + 1 + best, float(gains[best])

@@ -48,14 +48,14 @@ def choose_knots(summary: Float32Array, max_knots: int) -> tuple[float, ...]:
     summary = _round_extremes(summary)
     knots = np.unique(summary)
     if len(knots) > max_knots:
-        fewest, most = max_knots, len(summary)  # numbers of quantiles
-        while fewest < most:
-            middle = (fewest + most + 1) // 2
+        low, high = max_knots, len(summary)  # numbers of quantiles
+        while low < high:
+            middle = (low + high + 1) // 2
             if len(_quantiles(summary, middle)) <= max_knots:
-                fewest = middle
+                low = middle
             else:
-                most = middle - 1
-        knots = _quantiles(summary, fewest)
+                high = middle - 1
+        knots = _quantiles(summary, low)
     return tuple(knots.tolist()) if len(knots) >= MIN_KNOTS else ()
 
 

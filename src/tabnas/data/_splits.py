@@ -135,11 +135,11 @@ def _cut(rows: IntArray, shares: Shares) -> tuple[IntArray, IntArray, IntArray]:
     Rounding never takes the last row from training.
     """
     count = len(rows)
-    least_test = 1 if shares.test and count >= 3 else 0
-    least_validation = 1 if count >= 2 else 0
+    min_test = 1 if shares.test and count >= 3 else 0
+    min_validation = 1 if count >= 2 else 0
     validation = round(count * shares.validation)
-    validation = max(least_validation, min(validation, count - 1 - least_test))
-    test = max(least_test, min(round(count * shares.test), count - 1 - validation))
+    validation = max(min_validation, min(validation, count - 1 - min_test))
+    test = max(min_test, min(round(count * shares.test), count - 1 - validation))
     return rows[test + validation :], rows[test : test + validation], rows[:test]
 
 

@@ -45,7 +45,7 @@ def write_checkpoint(folder: Path, values: Mapping[str, Any], arrays: Mapping[st
 def read_checkpoint(folder: Path) -> tuple[dict[str, Any], Arrays, str] | None:
     """Return the newest undamaged checkpoint, and a note if a newer one is damaged.
 
-    Return None if there is no checkpoint. Facts are JSON and arrays are numbers: reading runs no
+    Return None if there is no checkpoint. Values are JSON and arrays are numbers: reading runs no
     code and takes no more memory than the file is long. The digest shows damage, not intent: the
     caller must check what it reads.
     """

@@ -53,10 +53,10 @@ class EventLog:
         self._on_progress = on_progress
         self._layers = _name_layers(run.plan.feasible.space)
         self._cost = run.plan.feasible.budget.limits[0].cost.name
-        self._settings = _shaping(run)
+        self._settings = _list_settings(run)
         self._last = -1.0  # progress of the search
         where = folder / TENSORBOARD
-        self._goes_on = where.is_dir()
+        self._is_resumed = where.is_dir()
         try:
             self._writer = EventFileWriter(str(where), flush_secs=FLUSH_SECONDS)
         except OSError as error:
@@ -88,10 +88,10 @@ class EventLog:
             return
         if now.progress - self._last < 1 / POINTS and now.progress < 1:
             return
-        if self._last < 0 and self._goes_on:
+        if self._last < 0 and self._is_resumed:
             self._forget(now.step)
         self._last = now.progress
-        self._add(now.step, *self._of_search(now))
+        self._add(now.step, *self._summarize_search(now))
 
     def finish(self, result: RunResult) -> None:
         """Write the candidates, scores and costs of the result, and the settings."""
@@ -110,7 +110,7 @@ class EventLog:
         self._add(0, *_scalars("costs", costs))
         self._add(0, hparams_pb(self._settings), text_pb("result", _format_result(result)))
 
-    def _of_search(self, now: Snapshot) -> list[Summary]:
+    def _summarize_search(self, now: Snapshot) -> list[Summary]:
         values = {
             "training_loss": now.training_loss,
             "quality": now.quality,
@@ -195,9 +195,9 @@ def _histogram(tag: str, widths: Sequence[int], chances: Sequence[float]) -> Sum
     return Summary(value=[Summary.Value(tag=tag, histo=drawn)])
 
 
-def _shaping(run: PlannedRun) -> dict[str, bool | int | float | str]:
+def _list_settings(run: PlannedRun) -> dict[str, bool | int | float | str]:
     """Return the settings that TensorBoard compares runs by."""
-    limits = {f"max_{name}": float(most) for name, most in run.settings.limits.items()}
+    limits = {f"max_{name}": float(upper) for name, upper in run.settings.limits.items()}
     search, training = run.plan.search, run.plan.training
     return {
         **limits,

@@ -89,22 +89,22 @@ class SavedLatency:
         """Return one of the costs, for these precisions and dimensions of numeric embeddings."""
         saved: SavedCost | None = getattr(self, name)
         if saved is None:
-            raise _report_missing(name)
+            raise _make_missing_error(name)
         costs = {}
         for precision in precisions:
             is_float32 = precision == Precision.FLOAT32
             terms = saved if is_float32 else saved.by_precision.get(precision)
             where = name if is_float32 else f"{name}.by_precision.{precision}"
             if terms is None:
-                raise _report_missing(where)
+                raise _make_missing_error(where)
             for dimension in dimensions:
                 if dimension not in terms.embedding_us:
-                    raise _report_missing(f"{where}.embedding_us.{dimension}")
+                    raise _make_missing_error(f"{where}.embedding_us.{dimension}")
             costs[precision] = terms.cost(name, runtime.resolution(LATENCY_ROWS[name]))
         return join_precisions(costs)
 
 
-def _report_missing(where: str) -> DecodeError:
+def _make_missing_error(where: str) -> DecodeError:
     return DecodeError(f"the plan of the run: latency.{where} is missing; start a new run")
 
 

@@ -79,9 +79,9 @@ class LatencyCheck:
 
     def describe_failure(self, measured: Sequence[Latencies]) -> str:
         """Return the error message for the case that every network was too slow."""
-        least = {name: format_cost(min(us[name] for us in measured)) for name in self.limits}
+        lowest = {name: format_cost(min(us[name] for us in measured)) for name in self.limits}
         missed = [
-            f"{name} <= {upper:g}, the least measured is {least[name]}"
+            f"{name} <= {upper:g}, the lowest measured is {lowest[name]}"
             for name, upper in self.limits.items()
             if any(name in self.violations(us) for us in measured)
         ]

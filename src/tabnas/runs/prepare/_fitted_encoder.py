@@ -62,7 +62,7 @@ def fit_encoder(data: LabelledTable, settings: RunSettings, split: Split) -> Fit
         data.features,
         kinds=settings.kinds,
         scaling=settings.scaling,
-        drop=_dropped_columns(settings),
+        drop=_list_dropped_columns(settings),
         rows=rows,
     )
     encoder, dimensions = fit_embeddings(encoder, Budget())
@@ -74,7 +74,7 @@ def fit_encoder(data: LabelledTable, settings: RunSettings, split: Split) -> Fit
     return FittedEncoder(rows, encoder, target, dimensions, class_weight)
 
 
-def _dropped_columns(settings: RunSettings) -> tuple[str, ...]:
+def _list_dropped_columns(settings: RunSettings) -> tuple[str, ...]:
     """Return the columns that are not features: dropped ones, of the split and of the teacher."""
     others = [*filter(None, [settings.split_column]), *settings.teacher_columns]
     return tuple(dict.fromkeys([*settings.drop, *others]))
