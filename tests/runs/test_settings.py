@@ -65,7 +65,6 @@ def test_numbers_of_numpy_become_numbers_of_python() -> None:
         ({"class_weight": "balance"}, "did you mean 'balanced'"),
         ({"time": 0}, "positive number of seconds"),
         ({"layers": 0}, "layers must be"),
-        ({"knots": 8, "numeric_dimensions": (0,)}, "knots need numeric embeddings, got 8"),
         ({"seed": -1}, "seed must be"),
     ],
 )

@@ -277,11 +277,6 @@ class RunSettings:
                     f"a dimension of numeric embeddings must be at most {MAX_DIMENSION}, "
                     f"got {dimension:,}"
                 )
-        if self.knots is not None and not self.embeds_numbers:
-            raise TabNASError(
-                f"knots need numeric embeddings, got {self.knots} knots and numeric_dimensions of "
-                "0 only; leave one of them out"
-            )
         for column, kind in self.kinds.items():
             check_type(f"the kind of {column!r}", kind, str, "a text")
         check_type("shares", self.shares, Shares, "shares of the rows")

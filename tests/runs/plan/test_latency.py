@@ -203,7 +203,7 @@ def test_one_noisy_measurement_drops_no_candidate(table_file: str) -> None:
 def test_if_no_network_keeps_the_limit_the_error_names_the_lowest_latency(table_file: str) -> None:
     run = make_run(FakeMachine(), table_file)
     object.__setattr__(run.plan.latency, "measure", FakeMachine(lambda model, us: us + 40))
-    with pytest.raises(InfeasibleError, match=r"latency_us <= 35, .* least .* is 7\d\.\d; raise"):
+    with pytest.raises(InfeasibleError, match=r"latency_us <= 35, .* lowest .* is 7\d\.\d; raise"):
         run.execute()
 
 

@@ -124,7 +124,7 @@ def make_data(rows: int = 400) -> LabelledTable:
 
 
 def test_without_dimensions_there_are_no_knots() -> None:
-    settings = RunSettings(limits={"parameters": 2_000}, numeric_dimensions=(0,))
+    settings = RunSettings(limits={"parameters": 2_000}, numeric_dimensions=(0,), knots=8)
     run = plan_run(make_data(), settings)
     assert run.data.knot_rule is None
     assert run.data.spec.inputs.knots == ()
