@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tabnas.formatting import (
+    MAX_NAME,
     MAX_TEXT,
     cost_label,
     format_interval,
@@ -74,6 +75,19 @@ class Outer:
     note: str
     by_name: Mapping[str, Inner]
     values: list[float | None]
+
+
+def test_names_that_are_cut_stay_different() -> None:
+    question = "How satisfied are you with the following aspects of your job? " * 2
+    names = [f"{question}[{aspect}]" for aspect in ("Pay", "Hours")]
+    same_ends = [f"{question}{letter}{question}" for letter in "ab"]
+    texts = Outer("", {name: Inner((name,)) for name in [*names, *same_ends, "short"]}, [])
+    safe = sanitize_texts(texts).by_name
+    assert len(safe) == 5
+    assert max(map(len, safe)) <= MAX_NAME
+    assert [name.endswith(("[Pay]", "[Hours]")) for name in safe][:2] == [True, True]
+    assert list(safe)[-1] == "short"
+    assert sanitize_texts(texts) == sanitize_texts(texts)
 
 
 def test_all_texts_of_a_dataclass_are_sanitized() -> None:

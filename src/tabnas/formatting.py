@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from hashlib import sha256
 from math import floor, isfinite, isnan, log10
 from typing import Any, TypeVar
 
@@ -105,10 +106,34 @@ def _sanitize_texts(value: Any) -> Any:
             },
         )
     if isinstance(value, Mapping):
-        return {shorten(key): _sanitize_texts(one) for key, one in value.items()}
+        short = _shorten_keys(value)
+        return {short[key]: _sanitize_texts(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_sanitize_texts(one) for one in value)
     return value
+
+
+def _shorten_keys(keys: Iterable[Any]) -> dict[Any, str]:
+    """Return a short name for each key, all different.
+
+    Names with the same beginning show their ends, and a digest if these are the same, too.
+    """
+    short = {key: shorten(key) for key in keys}
+    for make_end in (_get_end, _get_digest):
+        counts = Counter(short.values())
+        for key, name in short.items():
+            if counts[name] > 1:
+                end = make_end(key)
+                short[key] = f"{sanitize(key)[: MAX_NAME - 1 - len(end)]}…{end}"
+    return short
+
+
+def _get_end(key: Any) -> str:
+    return sanitize(key)[-(MAX_NAME // 2) :]
+
+
+def _get_digest(key: Any) -> str:
+    return sha256(str(key).encode(errors="surrogatepass")).hexdigest()[:8]
 
 
 def isolate(name: str) -> str:

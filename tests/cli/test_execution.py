@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from io import StringIO
 from pathlib import Path
@@ -37,6 +38,22 @@ def test_a_signal_to_exit_alone_prints_nothing(tmp_path: Path) -> None:
     with pytest.raises(SystemExit), report_interruption(Console(file=printed), str(tmp_path)):
         sys.exit(TERMINATED)
     assert not printed.getvalue()
+
+
+@pytest.mark.parametrize("name", ["run", "my table", "it's $HOME", "x" * 200])
+def test_the_command_to_continue_can_be_copied(name: str, tmp_path: Path) -> None:
+    """Even if a folder has spaces or a long path, and the terminal is narrow."""
+    folder = tmp_path / name
+    (folder / "checkpoint").mkdir(parents=True)
+    (folder / "checkpoint" / "000001.checkpoint").touch()
+    printed = StringIO()
+    console = Console(file=printed, width=40)
+    with pytest.raises(CommandExitError), report_interruption(console, str(folder)):
+        raise KeyboardInterrupt
+    message, _, command = printed.getvalue().partition("; continue with: ")
+    assert message == "tabnas: stopped"
+    assert command.count("\n") == 1
+    assert shlex.split(command) == ["tabnas", "resume", str(folder)]
 
 
 @pytest.mark.parametrize(

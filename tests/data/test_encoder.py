@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import warnings
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tabnas import TabNASError
 from tabnas.data import DataWarning, EncodedTable, Kind, Table, TableEncoder, _table, infer_kind
 from tabnas.data._datetimes import are_datetimes, find_datetimes
+from tabnas.data.columns import DatetimeColumn
 from tabnas.threads import limit_threads
 
 
@@ -31,6 +33,9 @@ def fit_encoder(columns: dict[str, object], **options: object) -> TableEncoder:
         ([datetime(2020, 1, 1), datetime(2021, 1, 1)], Kind.DATETIME),
         (["2020-01-31", "2021-12-01 10:30:00"], Kind.DATETIME),
         (["2020-13-45", "2021-12-01"], Kind.CATEGORICAL),
+        (["08:15", " 9:20", "23:59:59.5", None], Kind.NUMERIC),
+        (["08:15", "24:00"], Kind.CATEGORICAL),
+        (["16:9", "4:3"], Kind.CATEGORICAL),
         ([7, 7, 7], Kind.CONSTANT),
         ([None, None], Kind.CONSTANT),
         (["?", "NA"], Kind.CONSTANT),
@@ -223,11 +228,61 @@ def test_each_date_is_one_that_can_be_parsed(text: str) -> None:
     assert find_datetimes(pa.array([text])).tolist() == [are_datetimes(pa.chunked_array([[text]]))]
 
 
-@pytest.mark.parametrize("text", ["31.12.2024", "12/31/24", "2024/12/31", "1-2-2024 12:00"])
+@pytest.mark.parametrize("odd", ["24:00", "08:60", "noon", "8.15", "12"])
+def test_times_of_day_mixed_with_texts_are_refused(odd: str) -> None:
+    times = [f"{hour:02}:{minute:02}" for hour in range(4, 8) for minute in range(0, 60, 6)]
+    with pytest.raises(
+        TabNASError,
+        match=f"'x' must hold times of day only, but row 8 is '{odd}', which is not a time of day;",
+    ):
+        fit_encoder({"x": [*times[:7], odd, *times[7:]]})
+    mixed = {"x": [*times, *(f"shift {i}" for i in range(20))]}
+    assert infer_kind("x", Table.from_data(mixed).column("x")) is Kind.CATEGORICAL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("31.12.2024", "12/31/24", "2024/12/31", "1-2-2024 12:00"),
+        *("05-Jan-2024", "5-jan-24", "5. May 2024", "05JAN2024", "5th January 2024, 10:00"),
+        *("Jan 5, 2024", "Sept. 5 2024", "January 5th, 2024 10:00 AM"),
+        *("2024-1-5", "2024-12-5", "2024-01-5 10:00", "2024-1-31"),
+        *("2024-01-31 10:00:00 UTC", "2024-01-31 10:00:00 +0100", "2024-01-31 24:00"),
+    ],
+)
 def test_dates_of_another_format_are_noted(text: str) -> None:
     with pytest.warns(DataWarning, match="'x' seems to hold dates such as '01.02.2023', but is"):
         fit_encoder({"x": ["01.02.2023", text] * 20})
-    assert not fit_encoder({"x": ["1.2.34", "10.0.1"] * 20}).notes  # versions
+
+
+def test_the_note_on_dates_shows_one_that_is_not_by_iso_8601() -> None:
+    days = [f"2024-{month}-{day}" for month in range(9, 13) for day in (7, 14, 21)]
+    with pytest.warns(DataWarning, match="dates such as '2024-9-7'.* since only ISO 8601 is read"):
+        fit_encoder({"x": days * 4})
+    with pytest.warns(DataWarning, match="dates such as '2024-10-7'"):
+        fit_encoder({"x": sorted(days) * 4})
+
+
+def test_ratios_are_not_times_of_day() -> None:
+    for ratios in (["1:10", "1:20", "2:50"], ["1:10"] * 19 + ["1:100"]):
+        assert infer_kind("x", Table.from_data({"x": ratios}).column("x")) is Kind.CATEGORICAL
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["1.2.34", "10.0.1"],
+        ["1-2-3", "10-0-1"],
+        ["12-ABC-34", "01-MAX-2024"],
+        ["2024-0-5", "1234-1-5", "2024-13-1"],
+        ["555-12-3456", "2024-1"],
+        ["May", "March 2024", "5 Dec"],
+        ["April Jones", "Mary 5, 2024", "Jan 2nd"],
+        ["2024-01-31", "2024-01-31 report", "2023-02-30"],
+    ],
+)
+def test_other_texts_are_not_noted_as_dates(texts: list[str]) -> None:
+    assert not fit_encoder({"x": texts * 20}).notes
 
 
 @pytest.mark.parametrize(
@@ -313,6 +368,44 @@ def test_outliers_do_not_compress_the_other_values() -> None:
     encoded = TableEncoder.fit(table).encode(table).numeric[:, 0]
     assert encoded[:-1].std() > 0.5
     assert encoded[-1] == pytest.approx(4.0)
+
+
+def test_an_outlier_does_not_compress_a_column_that_is_mostly_constant() -> None:
+    values = np.where(np.arange(1_000) % 5, 0.0, np.arange(1_000) % 99 + 1.0)
+    usual = TableEncoder.fit(Table.from_data({"a": values})).columns[0]
+    values[3] = 999_999_999
+    table = Table.from_data({"a": values})
+    encoder = TableEncoder.fit(table)
+    encoded = encoder.encode(table).numeric[:, 0]
+    assert encoded[3] == pytest.approx(4.0)
+    assert np.delete(encoded, 3).max() > 0.5
+    assert usual.scale < encoder.columns[0].scale < 5 * usual.scale
+
+
+def test_placeholders_do_not_compress_the_other_dates() -> None:
+    days = [date(2015, 1, 1) + timedelta(days=3 * k) for k in range(1_000)]
+    plain = TableEncoder.fit(Table.from_data({"day": days})).columns
+    days[:3] = [date(9999, 12, 31), date(9999, 12, 31), date(1, 1, 1)]
+    table = Table.from_data({"day": days})
+    encoder = TableEncoder.fit(table)
+    encoded = encoder.encode(table).numeric[:, 0]
+    assert np.abs(encoded[3:]).max() == pytest.approx(1.0, abs=0.02)
+    assert encoded[:3].tolist() == [3.0, 3.0, -3.0]
+    assert encoder.columns[0].cycles == plain[0].cycles
+    old = Table.from_data({"day": [date(9000 + k, 1, 1) for k in range(50)]})
+    (column,) = TableEncoder.fit(old).columns
+    assert column.scale > 8_000
+
+
+def test_dates_before_points_in_time_keep_the_hours() -> None:
+    values = [date(2024, 1, 1), datetime(2024, 1, 2, 12), datetime(2024, 1, 2, 18), None] * 4
+    for column in (values, np.array(values, object), pd.Series(values, dtype=object)):
+        table = Table.from_data({"t": column})
+        texts = table.column("t").to_pylist()
+        assert texts[:4] == ["2024-01-01", "2024-01-02 12:00:00", "2024-01-02 18:00:00", None]
+        assert isinstance(TableEncoder.fit(table).columns[0], DatetimeColumn)
+    mixed = Table.from_data({"t": [pd.Timestamp(2024, 1, 1), "x", pd.NaT]})
+    assert mixed.column("t").to_pylist() == ["2024-01-01 00:00:00", "x", None]
 
 
 def test_columns_of_other_tables_are_matched_by_name() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from datetime import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -127,6 +130,16 @@ def test_another_column_decides_the_decimal_mark(tmp_path: Path) -> None:
     other = write_text(tmp_path / "c.csv", "x,z\n5.678,1.5\n")
     table = read_table(other, text=encoder.text_columns)
     assert encoder.encode(table).numeric.tolist() == pytest.approx(np.array([[5.678, 1.5]]))
+
+
+def test_codes_do_not_decide_the_decimal_mark_of_later_numbers(tmp_path: Path) -> None:
+    rows = [f'"{["3,5", "3,5,7", "12", "a"][k % 4]}",{47 + k / 1000:.3f}\n' for k in range(40)]
+    path = write_text(tmp_path / "a.csv", "ids,lat\n" + "".join(rows))
+    encoder = TableEncoder.fit(read_table(path), min_count=1, scaling="none")
+    for code in ("3,5", "3,5,7", "x"):
+        later = write_text(tmp_path / "b.csv", f'ids,lat\n"{code}",47.123\n"12",47.003\n')
+        table = read_table(later, text=encoder.text_columns)
+        assert encoder.encode(table).numeric[:, 0].tolist() == pytest.approx([47.123, 47.003])
 
 
 @pytest.mark.parametrize(
@@ -273,6 +286,56 @@ def test_texts_among_numbers_of_a_store_are_counted_by_rows(
     path = write_text(tmp_path / "a.csv", f"x,n,y\n{rows}")
     with pytest.raises(TabNASError, match=r"'x' must hold numbers only, but a later row is 'foo'"):
         encode_store(path, tmp_path / "store", target="y")
+
+
+# -- times of day ----------------------------------------------------------------------------------
+
+
+def test_times_of_day_are_the_same_in_files_and_frames(tmp_path: Path) -> None:
+    rows = [("08:15", 1), ("09:20", 2), ("17:45", 3), ("23:00", 5)]
+    text = "".join(f"{time},{n}\n" for time, n in rows)
+    table = read_table(write_text(tmp_path / "a.csv", f"t,n\n{text}"))
+    assert table.column("t").type == pa.time32("s")
+    short = read_table(write_text(tmp_path / "b.csv", f"t,n\n{text.replace('09', '9')}"))
+    commas = write_text(tmp_path / "c.csv", "t;n;p\n" + "".join(f"{t};{n};1,5\n" for t, n in rows))
+    times, numbers = map(list, zip(*rows, strict=True))
+    frames = [pd.DataFrame({"t": times, "n": numbers}).astype({"t": object})]
+    frames += [pd.DataFrame({"t": [time.fromisoformat(t) for t in times], "n": numbers})]
+    tables = [table, short, read_table(commas), *map(Table.from_data, frames)]
+    encoders = [TableEncoder.fit(each) for each in tables]
+    expected = encoders[0].encode(table).numeric
+    assert "numeric: centred on the median 48750" in encoders[0].describe()["t"]
+    for encoder in encoders:
+        again = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+        for each in tables:
+            np.testing.assert_array_equal(again.encode(each).numeric, expected)
+
+
+def test_times_that_were_categories_stay_categories(tmp_path: Path) -> None:
+    times = {"t": ["08:15", "09:20", "08:15", "09:20"]}
+    encoder = TableEncoder.fit(Table.from_data(times), kinds={"t": "categorical"})
+    again = TableEncoder.from_dict(encoder.to_dict())
+    assert again.encode(Table.from_data(times)).categorical[:, 0].tolist() == [1, 2, 1, 2]
+    path = write_text(tmp_path / "a.csv", "t,n\n09:20,1\n8:15,2\n08:15,3\n")
+    table = read_table(path, text=again.text_columns)
+    assert again.encode(table).categorical[:, 0].tolist() == [2, 0, 1]
+
+
+def test_times_of_day_of_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first rows are all equal, or all written alike, and later ones are not."""
+    from tabnas.stores import _first_rows, encode_store
+
+    monkeypatch.setattr(_first_rows, "MAX_FIRST_ROWS", 50)
+    monkeypatch.setattr(_first_rows, "CHUNK_BYTES", 256)
+    times = [f"{8 + i % 4:02}:15" for i in range(500)]
+    texts = {"same": ["08:15"] * 500 + times, "alike": [*times, *["9:20"] * 500]}
+    rows = zip(*texts.values(), strict=True)
+    lines = "".join(f"{a},{b},{i % 7},{i % 2}\n" for i, (a, b) in enumerate(rows))
+    path = write_text(tmp_path / "a.csv", f"same,alike,n,y\n{lines}")
+    store = encode_store(path, tmp_path / "store", target="y")
+    described = store.encoder.describe()
+    assert described["same"].startswith("numeric: centred on the median 29700")
+    assert described["alike"].startswith("numeric: centred on the median 33600")
 
 
 # -- targets ---------------------------------------------------------------------------------------

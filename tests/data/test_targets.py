@@ -20,6 +20,7 @@ from tabnas.data import (
     fit_target,
     target_from_dict,
 )
+from tabnas.data._labels import Label
 
 
 def make_column(values: object) -> object:
@@ -49,6 +50,26 @@ def test_classes_keep_their_labels(values: object, classes: tuple[object, ...]) 
     assert target.decode(codes).tolist() == labelled
     restored = target_from_dict(json.loads(json.dumps(target.to_dict())))
     assert restored == target
+
+
+@pytest.mark.parametrize(
+    ("classes", "dtype"),
+    [
+        ((1, 2**63 + 1), np.uint64),
+        ((-1, 2**63 + 1), object),
+        ((1, 2**64 + 1), object),
+        ((2**63, 2**64 - 1), np.uint64),
+        ((-(2**63), 2**63 - 1), np.int64),
+        ((0, 1), np.int64),
+        ((False, True), np.bool_),
+        ((0.5, 1.5), np.float64),
+        (("a", "bc"), np.dtype("<U2")),
+    ],
+)
+def test_labels_are_decoded_exactly(classes: tuple[Label, ...], dtype: type) -> None:
+    decoded = ClassTarget(name="y", classes=classes).decode(np.array([1, 0, 1]))
+    assert decoded.dtype == dtype
+    assert decoded.tolist() == [classes[1], classes[0], classes[1]]
 
 
 def test_numeric_targets() -> None:

@@ -399,6 +399,8 @@ def test_y_is_checked(birds: Any) -> None:
         (["owl"] * 60, "at least two classes, got one class: 'owl'"),
         (labels[:50], "each of the 60 rows"),
         ([None, *labels[1:]], "got None"),
+        (pd.Series([None, *labels[1:]], dtype="string"), r"but 1 are missing \(NaN\); remove"),
+        (pd.Series([None, *(labels[1:] == "owl")], dtype="boolean"), "but 1 are missing"),
         (np.where(labels == "owl", "a", "a "), "differ in more than the spaces"),
     ):
         with pytest.raises(TabNASError, match=message):

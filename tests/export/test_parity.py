@@ -8,20 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 import onnx
-import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, fit_target, load_dataset
 from tabnas.errors import TabNASError
-from tabnas.export import OnnxSession, RuntimeName, onnx_inputs
+from tabnas.export import OnnxSession, RuntimeName, _parity, onnx_inputs
 from tabnas.export._onnx_file import build_file
 from tabnas.export._parity import (
     TOLERANCE,
     check_parity,
+    choose_rows,
     make_inputs,
     rounding_amplification,
-    subsample,
 )
 from tabnas.export._probes import MAX_ODD_ROWS, ODD_NUMBERS, make_probe_rows
 from tabnas.model import Model, center_weights, dequantize, quantize_weights
@@ -357,7 +356,37 @@ def test_large_values_are_compared_by_their_size() -> None:
                 check_parity(model, file, off_session, table)
 
 
-def test_sampled_rows_are_spread_over_the_table() -> None:
-    table = Table(pa.table({"x": np.arange(1000)}))
-    assert subsample(table, 3).column("x").to_pylist() == [0, 499, 999]
-    assert subsample(table, 1000) is table
+def test_errors_name_the_row_of_the_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_parity, "MAX_ROWS", 10)
+    values = np.linspace(-1.0, 1.0, 91)
+    encoder = TableEncoder.fit(Table.from_data({"x": values}))
+    model = make_untrained_model(encoder, NumberTarget(name="y", center=5.0, scale=2.0), [])
+    file = build_file(model, center_weights(model.weights), weights_only=False)
+    texts = values.astype(str)
+    texts[50] = "abc"
+    with pytest.raises(TabNASError, match="row 51 "):
+        check_parity(model, file, OnnxSession(file.data), Table.from_data({"x": texts}))
+
+    def change_sixth(value: np.ndarray) -> np.ndarray:
+        return value + np.where(np.arange(len(value)) == 5, 1, 0)[:, None]
+
+    off_session = OffSession(file.data, 10, change_sixth)
+    with pytest.raises(TabNASError, match="but row 51 of the given rows differs"):
+        check_parity(model, file, off_session, Table.from_data({"x": values}))
+
+
+def test_truths_may_be_written_as_digits() -> None:
+    table = Table.from_data({"a": ["true", "false", "maybe"] * 5})
+    encoder = TableEncoder.fit(table)
+    model = make_untrained_model(encoder, NumberTarget(name="y", center=0.0, scale=1.0), [8])
+    session = OnnxSession(build_file(model, center_weights(model.weights), weights_only=False).data)
+    for text, same in (("1", "true"), ("0", "false")):
+        raw, known = (
+            session.run({"a": np.array([[value]], object)})["value"] for value in (text, same)
+        )
+        assert raw == known == pytest.approx(model.predict(Table.from_data({"a": [text]}))[0])
+
+
+def test_chosen_rows_are_spread_over_the_table() -> None:
+    assert choose_rows(1000, 3).tolist() == [0, 499, 999]
+    assert choose_rows(4, 1000).tolist() == [0, 1, 2, 3]

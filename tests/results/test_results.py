@@ -10,6 +10,9 @@ import pytest
 
 from tabnas.decoding import DecodeError, to_builtins
 from tabnas.results import CostUse, decode_history, decode_result, decode_tradeoff
+from tabnas.results._tradeoff import FOLDER
+from tabnas.runs._plan_tradeoff import MAX_LIMIT
+from tabnas.runs.folders._tradeoff_result import folder_name
 from tabnas.space import Architecture
 from tests.report.conftest import make_history, make_result, make_tradeoff
 
@@ -169,6 +172,12 @@ def test_networks_of_a_tradeoff_must_fit_together(changes: dict[str, Any], messa
     tradeoff["models"][0] |= changes
     with pytest.raises(DecodeError, match=message):
         decode_tradeoff(tradeoff)
+
+
+@pytest.mark.parametrize("limit", [1, 0.1 + 0.2, 5e-324, 1e22, 1e30 - 1e14, 1e30, 1.7e308])
+def test_the_folder_of_every_finite_limit_is_accepted(limit: float) -> None:
+    assert FOLDER.fullmatch(folder_name(limit))
+    assert len(folder_name(limit)) <= 255 or limit >= MAX_LIMIT
 
 
 def test_scores_of_a_tradeoff_are_those_of_test_rows_if_all_have_some() -> None:

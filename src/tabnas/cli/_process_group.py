@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabnas.cli._errors import USAGE_ERROR, CommandExitError
+from tabnas.cli.display._formatting import quote_path
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 
@@ -59,7 +60,7 @@ def join_process_group() -> Iterator[ProcessGroup]:
 def resume_command(folder: str, process_group: ProcessGroup) -> str:
     """Return the command that resumes a run."""
     prefix = "tabnas" if process_group.size == 1 else "torchrun ... -m tabnas"
-    return f"{prefix} resume {shorten(folder)}"
+    return f"{prefix} resume {quote_path(folder)}"
 
 
 def recovery_advice(folder: str, process_group: ProcessGroup) -> str:

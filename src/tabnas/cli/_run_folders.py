@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tabnas.cli.display._formatting import quote_path
 from tabnas.cli.options._completion import (
     list_finished_runs,
     list_reportable_runs,
@@ -71,8 +72,8 @@ def _explain_unfinished(run: Path, tradeoff: bool) -> str:
     if (run / "config.toml").exists():
         return (
             "the run has not ended; follow it with: tabnas watch "
-            f"{shorten(run, MAX_PATH_LENGTH)}, or if it was stopped, continue with: "
-            f"tabnas resume {shorten(run, MAX_PATH_LENGTH)}"
+            f"{quote_path(run)}, or if it was stopped, continue with: "
+            f"tabnas resume {quote_path(run)}"
         )
     inside = [str(path.parent) for path in run.glob("*/result.json")]
     return f"it has no model; {_suggest(str(run), inside or near)}"

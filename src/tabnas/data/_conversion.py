@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -113,7 +114,10 @@ def to_arrow(name: str, values: Any) -> Any:
     if kind == str(np.dtype(np.longdouble)) or kind.startswith("Sparse"):
         values = np.asarray(values, np.float64)
     try:
-        return pa.array(values, from_pandas=True)
+        array = pa.array(values, from_pandas=True)
+        if pa.types.is_date(array.type) and _has_times(values, kind):
+            raise pa.ArrowTypeError("the first value is a date, and decides that all are")
+        return array
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         return pa.array([_as_text(value) for value in values], pa.string())
 
@@ -124,9 +128,16 @@ def _let_arrow_know_pandas() -> None:
     pa.nulls(0).to_pandas()
 
 
+def _has_times(values: Any, kind: str) -> bool:
+    """Return whether values of Python are not only dates, but also points in time."""
+    return kind in ("", "object") and any(isinstance(value, datetime) for value in values)
+
+
 def _as_text(value: Any) -> str | None:
     """Return a value as `to_texts` would write it in a column of such values."""
-    if value is None or (isinstance(value, float) and np.isnan(value)) or str(value) == "<NA>":
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    if not isinstance(value, str) and str(value) in ("<NA>", "NaT"):  # of pandas
         return None
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"

@@ -14,10 +14,22 @@ DATE = r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"
 HOURS = r"([01]\d|2[0-3])"
 ISO_8601 = rf"^{DATE}([ T]{HOURS}:[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]{HOURS}:?[0-5]\d)?)?$"
 """The only texts that are read as dates; in others, months and days can be confused."""
-OTHER_DATES = (
-    r"^(\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{1,2}/\d{1,2}/\d{2}|\d{4}[./]\d{1,2}[./]\d{1,2})([ T].*)?$"
+DAY = r"(0?[1-9]|[12]\d|3[01])"
+MONTH = (
+    r"(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?"
+    r"|nov(ember)?|dec(ember)?)\.?"
 )
-"""Texts that people may mean as dates, but that are not read as dates."""
+OTHER_DATES = "|".join(
+    (
+        r"^(\d{1,2}[./-]\d{1,2}[./-]\d{4}|\d{1,2}/\d{1,2}/\d{2})([ T].*)?$",
+        r"^\d{4}[./]\d{1,2}[./]\d{1,2}([ T].*)?$",
+        rf"^(19|20)\d\d-(\d-{DAY}|(0[1-9]|1[0-2])-\d)([ T]\d.*)?$",  # 2024-1-5
+        rf"^{DATE}[ T]\d.*$",  # 2024-01-31 10:00:00 UTC
+        rf"(?i)^{DAY}(st|nd|rd|th|[.])?[ /-]?{MONTH}[ ,/-]{{0,2}}(\d\d|\d{{4}})([ ,T]+\d.*)?$",
+        rf"(?i)^{MONTH}[ -]{DAY}(st|nd|rd|th)?[ ,-]{{1,2}}\d{{4}}([ ,T]+\d.*)?$",
+    )
+)
+"""Texts that people may mean as dates; those that are not by ISO 8601 are not read as dates."""
 ZONE = r"[T ].*(Z|[+-]\d{2}:?\d{2})$"
 FRACTION = r"\.\d+"
 
@@ -43,7 +55,10 @@ def find_datetimes(texts: pa.Array) -> BoolArray:
 
 
 def find_other_dates(texts: pa.Array) -> BoolArray:
-    """Return which texts look like dates of another format, such as 31.12.2024."""
+    """Return which texts look like dates of another format, such as 31.12.2024 or 5-Jan-2024.
+
+    Those with a time of day may be by ISO 8601 as well.
+    """
     return np.array(pc.match_substring_regex(texts, OTHER_DATES))
 
 

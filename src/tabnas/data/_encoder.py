@@ -221,11 +221,12 @@ class TableEncoder:
         table.map_columns(encode_column, by_name, rows)
         return EncodedTable(numeric, categorical)
 
-    @staticmethod
-    def with_table_decimal(table: Table, column: FittedColumn, values: Any) -> FittedColumn:
+    def with_table_decimal(self, table: Table, column: FittedColumn, values: Any) -> FittedColumn:
         """Return the column with the decimal mark of a table, if its numbers are texts there."""
-        if isinstance(column, NumericColumn) and is_text(values) and table.decimals.mark:
-            return replace(column, decimal=table.decimals.mark)
+        if isinstance(column, NumericColumn) and is_text(values):
+            numbers = [c.name for c in self.columns if isinstance(c, NumericColumn)]
+            mark = table.decimals.mark_for(column.name, numbers)
+            return replace(column, decimal=mark or column.decimal)
         return column
 
     def match_columns(self, table: Table) -> Table:

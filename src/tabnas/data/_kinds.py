@@ -20,10 +20,12 @@ from tabnas.data._number_text import (
     are_number_like,
 )
 from tabnas.data._values import (
+    MIXED_SHARE,
     RowError,
     are_numbers,
     check_column_type,
     count_distinct,
+    find_times,
     is_datetime_type,
     is_numeric_type,
     is_text,
@@ -121,10 +123,19 @@ def infer_text_schema(
         if are_numbers(texts) and pc.any(pc.match_substring_regex(texts, LEADING_ZERO)).as_py():
             notes = (*notes, _describe_dropped_zeros(name, texts))
         return ColumnSchema(Kind.NUMERIC, number_format, notes)
-    _check_remarks(name, texts, counts, numeric, rows, "number")
-    _check_remarks(name, texts, counts, find_datetimes(texts), rows, "date")
-    if counts[find_other_dates(texts)].sum() >= MIXED_SHARE * counts.sum() > 0:
-        return ColumnSchema(Kind.CATEGORICAL, notes=(_describe_other_dates(name, texts),))
+    times = find_times(texts)
+    if not pc.any(pc.match_substring_regex(texts, TWO_DIGIT_HOUR)).as_py():
+        times[:] = False  # ratios, such as 1:10
+    if times.all():
+        return ColumnSchema(Kind.NUMERIC, decimals.number_format(name))
+    _check_remarks(name, texts, counts, numeric, rows, "number", "numbers")
+    _check_remarks(name, texts, counts, times, rows, "time of day", "times of day")
+    dates = find_datetimes(texts)
+    _check_remarks(name, texts, counts, dates, rows, "date", "dates")
+    other_dates = find_other_dates(texts) & ~dates
+    if other_dates.any() and counts[dates | other_dates].sum() >= MIXED_SHARE * counts.sum():
+        text = texts[int(other_dates.argmax())].as_py()
+        return ColumnSchema(Kind.CATEGORICAL, notes=(_describe_other_dates(name, text),))
     return ColumnSchema(Kind.CATEGORICAL)
 
 
@@ -132,6 +143,7 @@ def infer_text_schema(
 
 LEADING_ZERO = r"^[+-]?0\d"
 CODE_OF_DIGITS = r"^\d{2,}$"
+TWO_DIGIT_HOUR = r"^\d\d:"
 
 
 def _infer_codes(name: str, texts: Any) -> ColumnSchema | None:
@@ -159,16 +171,15 @@ def _describe_dropped_zeros(name: str, texts: Any) -> str:
     )
 
 
-# -- numbers and dates with remarks ----------------------------------------------------------------
+# -- numbers, times and dates with remarks ---------------------------------------------------------
 
-MIXED_SHARE = 0.9
 FEW_LABELS = 20
 
 
 def _check_remarks(
-    name: str, texts: Any, counts: IntArray, usual: BoolArray, rows: Any, noun: str
+    name: str, texts: Any, counts: IntArray, usual: BoolArray, rows: Any, noun: str, plural: str
 ) -> None:
-    """Raise an error if nearly all rows are numbers, or dates, but some are not.
+    """Raise an error if nearly all rows are numbers, times or dates, but some are not.
 
     Such a column is a quantity with a few remarks in it; as categories, it would silently lose its
     order.
@@ -179,7 +190,7 @@ def _check_remarks(
     text = texts[int((~usual).argmax())]
     others = f", as are {odd - 1} others" if odd > 2 else ", as is another" if odd == 2 else ""
     raise RowError(
-        f"the column {name!r} must hold {noun}s only, but",
+        f"the column {name!r} must hold {plural} only, but",
         pc.index(rows, text).as_py(),
         f"is {text.as_py()!r}, which is not a {noun}{others}; leave such values empty, or "
         "declare the column categorical",
@@ -195,14 +206,13 @@ def check_number_labels(name: str, values: pa.ChunkedArray) -> None:
     texts, counts = counted.field("values"), counted.field("counts").to_numpy()
     numeric = are_number_like(texts)
     if int(numeric.sum()) > FEW_LABELS:
-        _check_remarks(name, texts, counts, numeric, values, "number")
+        _check_remarks(name, texts, counts, numeric, values, "number", "numbers")
 
 
-def _describe_other_dates(name: str, texts: Any) -> str:
-    text = texts[int(find_other_dates(texts).argmax())].as_py()
+def _describe_other_dates(name: str, text: str) -> str:
     return (
         f"the column {name!r} seems to hold dates such as {text!r}, but is taken for categories, "
-        "since days and months can be confused; write dates like 2024-12-31"
+        "since only ISO 8601 is read as dates; write them like 2024-12-31 or 2024-12-31T08:15:00Z"
     )
 
 

@@ -7,7 +7,7 @@ with both, `1.234`, and then other columns of the table, or the user, must decid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +72,15 @@ class DecimalContext:
     by_column: Mapping[str, str] = field(
         default_factory=dict
     )  # of columns that show it for certain
+    shown: Mapping[str, str | None] = field(default_factory=dict)
+    """What each column of texts shows for certain; empty if the user has given the mark."""
+
+    def mark_for(self, name: str, numbers: Iterable[str]) -> str | None:
+        """Return the mark that columns of numbers show; others, such as codes, do not count."""
+        if name not in self.shown:
+            return self.mark
+        marks = {self.shown[other] for other in numbers if self.shown.get(other)}
+        return marks.pop() if len(marks) == 1 else None
 
     def number_format(self, name: str) -> NumberFormat:
         """Return how a column of numbers is written in other files like this one."""
@@ -153,8 +162,16 @@ class DecimalMarkDetector:
     @property
     def mark(self) -> str | None:
         """The mark that some columns show for certain, and no column the other."""
-        certain = {c.marks[0] for c in self.columns.values() if c.marked and len(c.marks) == 1}
+        certain = set(filter(None, self.shown.values()))
         return certain.pop() if len(certain) == 1 else None
+
+    @property
+    def shown(self) -> dict[str, str | None]:
+        """The mark that each column shows for certain, if any."""
+        return {
+            name: c.marks[0] if c.marked and len(c.marks) == 1 else None
+            for name, c in self.columns.items()
+        }
 
     def plain_columns(self, mark: str | None) -> Iterator[tuple[str, str]]:
         """Yield the columns of numbers without units and groups, and the mark of each.

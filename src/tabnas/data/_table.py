@@ -236,7 +236,7 @@ class Table:
         for name, texts in zip(self, self.map_columns(find_texts, self), strict=True):
             if texts is not None:
                 detector.add(name, texts)
-        return DecimalContext(detector.mark)
+        return DecimalContext(detector.mark, shown=detector.shown)
 
     @property
     def text_columns(self) -> list[str]:

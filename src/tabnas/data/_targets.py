@@ -121,6 +121,15 @@ def _check_labels(name: str, labels: Sequence[Label]) -> None:
             )
 
 
+def _make_label_array(labels: Sequence[Label]) -> NDArray[Any]:
+    """Return labels as an array; NumPy alone would round integers of which some only fit uint64."""
+    array = np.array(labels)
+    integers = [label for label in labels if isinstance(label, int)]
+    if array.dtype.kind != "f" or not integers:
+        return array
+    return np.array(integers, np.uint64 if min(integers) >= 0 else object)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClassTarget(Target):
     """Two or more classes, numbered in the order of their labels.
@@ -171,7 +180,7 @@ class ClassTarget(Target):
 
     def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Return the labels of class indices, in their original type."""
-        return np.asarray(np.array(self.classes)[codes])
+        return np.asarray(_make_label_array(self.classes)[codes])
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "name": self.name, "classes": list(self.classes)}

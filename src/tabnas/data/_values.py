@@ -26,6 +26,12 @@ NA_VALUES = (*CERTAIN_NA_VALUES, *POSSIBLE_LABELS)
 
 TRUTHS = ("false", "0", "true", "1")
 UNITS = {"s": 1e0, "ms": 1e3, "us": 1e6, "ns": 1e9}  # of times and durations, in a second
+TIME_OF_DAY = (
+    r"^(?P<hours>[01]?\d|2[0-3]):(?P<minutes>[0-5]\d)"
+    r"(?::(?P<seconds>[0-5]\d)(?P<fraction>\.\d+)?)?$"
+)
+MIXED_SHARE = 0.9
+"""Texts of which at least this share is of one kind, such as numbers, are meant as that kind."""
 
 
 class RowError(TabNASError):
@@ -210,6 +216,8 @@ def _parse(name: str, values: pa.ChunkedArray, number_format: NumberFormat) -> p
             return values.cast(pa.float64())
     written, wrong = number_format.normalize(values)
     if wrong.any():
+        if not number_format.unit and (seconds := _parse_times(name, values)) is not None:
+            return seconds
         row = int(wrong.argmax())
         # say how the column is read if it is not the default
         unit = f" and the unit {number_format.unit!r}" if number_format.unit else ""
@@ -224,6 +232,45 @@ def _parse(name: str, values: pa.ChunkedArray, number_format: NumberFormat) -> p
             f"is {values[row].as_py()!r}; replace it or leave it empty",
         )
     return written.cast(pa.float64())
+
+
+def _parse_times(name: str, values: pa.ChunkedArray) -> pa.ChunkedArray | None:
+    """Return times of day as seconds; None if too many texts are something else."""
+    wrong = ~find_times(values)
+    if not wrong.any():
+        return convert_times(values)
+    n_texts = len(values) - values.null_count
+    if n_texts - int(wrong.sum()) < MIXED_SHARE * n_texts:
+        return None
+    row = int(wrong.argmax())
+    raise RowError(
+        f"the column {name!r} must hold times of day, but",
+        row,
+        f"is {values[row].as_py()!r}; write it like 08:15 or leave it empty",
+    )
+
+
+def find_times(values: Any) -> BoolArray:
+    """Return which texts are times of day, such as 08:15 or 8:15:30.5, or are missing."""
+    matches = pc.match_substring_regex(values, TIME_OF_DAY).fill_null(True)
+    return np.array(matches.to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def convert_times(values: Any) -> Any:
+    """Return times of day as seconds since midnight, as `to_plain_numbers` returns Arrow's times.
+
+    >>> convert_times(pa.array(["08:15", "8:15:30.5", None])).to_pylist()
+    [29700.0, 29730.5, None]
+    """
+    parts = pc.extract_regex(values, TIME_OF_DAY)
+    hours, minutes, seconds = (
+        pc.replace_substring_regex(pc.struct_field(parts, part), "^$", "0").cast(pa.int64())
+        for part in ("hours", "minutes", "seconds")
+    )
+    total = pc.add(pc.multiply(pc.add(pc.multiply(hours, 60), minutes), 60), seconds)
+    # as a text, so that fractions are rounded once
+    fraction = pc.struct_field(parts, "fraction")
+    return pc.binary_join_element_wise(total.cast(pa.string()), fraction, "").cast(pa.float64())
 
 
 def find_non_numbers(values: pa.ChunkedArray) -> BoolArray:

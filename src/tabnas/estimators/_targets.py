@@ -34,6 +34,11 @@ def check_y(estimator: Any, y: Any, rows: int, *, suffix: str = "") -> NDArray[A
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
     if hasattr(getattr(y, "dtype", None), "na_value"):  # scikit-learn makes them floats
+        if y.isna().any():
+            raise TabNASError(
+                f"y{suffix} must have a value for every row, but {int(y.isna().sum())} are missing "
+                "(NaN); remove such rows"
+            )
         y = np.asarray(y)
     flat: NDArray[Any] = column_or_1d(y, warn=True)
     if len(flat) != rows:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import EncodedTable, Table, find_labelled_rows
+from tabnas.data.lowlevel import is_text, renumber_rows
 from tabnas.errors import TabNASError
 from tabnas.export._onnx_file import OnnxFile
 from tabnas.export._parity import get_prediction, make_inputs
@@ -46,7 +47,10 @@ def select_labelled_rows(model: Model, rows: Table | None, y: Any) -> tuple[Tabl
             f"int8 weights must be checked on rows with the target {model.target.name!r}, got "
             "none; pass a table that has it as `check`"
         )
-    return rows.take(known), model.target.encode(y.take(known))
+    own = rows.has_names and model.target.name in rows
+    mark = rows.decimals.mark if own and is_text(y) else None
+    with renumber_rows(known):
+        return rows.take(known), model.target.encode(y.take(known), mark)
 
 
 def compare_scores(

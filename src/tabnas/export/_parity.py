@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import EncodedTable, NumberTarget, Table
+from tabnas.data.lowlevel import renumber_rows
 from tabnas.errors import TabNASError
 from tabnas.export._inputs import encoder_inputs
 from tabnas.export._network import CODES, NUMERIC
@@ -17,7 +18,7 @@ from tabnas.export._probes import make_probe_rows
 from tabnas.export._session import Arrays, OnnxSession
 from tabnas.model import Model
 from tabnas.nets import plain_forward
-from tabnas.types import BoolArray, FloatArray
+from tabnas.types import BoolArray, FloatArray, IntArray
 
 TOLERANCE = 1e-4
 """The largest allowed difference of a probability, or of a value in standard deviations."""
@@ -58,10 +59,11 @@ def check_parity(
     results = [_compare(model, file, session, probes, "synthetic rows")]
     n_rows = 0
     if rows is not None and len(rows):
-        rows = subsample(rows, MAX_ROWS)
-        n_rows = len(rows)
+        numbers = choose_rows(len(rows), MAX_ROWS)
+        n_rows = len(numbers)
         pair = (file, session) if network is None else network
-        results.append(_compare(model, *pair, rows, "given rows"))
+        with renumber_rows(numbers):
+            results.append(_compare(model, *pair, rows.take(numbers), "given rows", numbers))
     difference, tolerance = max(results)
     return Parity(
         runtime=session.name,
@@ -72,11 +74,11 @@ def check_parity(
     )
 
 
-def subsample(rows: Table | EncodedTable, max_rows: int) -> Table | EncodedTable:
-    """Return at most `max_rows` rows, evenly spaced from first to last."""
-    if len(rows) <= max_rows:
-        return rows
-    return rows.take(np.linspace(0, len(rows) - 1, max_rows).astype(np.int64))
+def choose_rows(count: int, max_rows: int) -> IntArray:
+    """Return the numbers of at most `max_rows` rows, evenly spaced from first to last."""
+    if count <= max_rows:
+        return np.arange(count)
+    return np.linspace(0, count - 1, max_rows).astype(np.int64)
 
 
 def make_inputs(model: Model, file: OnnxFile, rows: Table | EncodedTable) -> Arrays:
@@ -98,13 +100,18 @@ def get_prediction(model: Model, file: OnnxFile, outputs: Arrays) -> FloatArray:
 
 
 def _compare(
-    model: Model, file: OnnxFile, session: OnnxSession, rows: Table | EncodedTable, description: str
+    model: Model,
+    file: OnnxFile,
+    session: OnnxSession,
+    rows: Table | EncodedTable,
+    description: str,
+    numbers: IntArray | None = None,
 ) -> tuple[float, float]:
     """Return the largest difference, and the tolerance on that row."""
     outputs = session.run(make_inputs(model, file, rows))
     y_pred, label = get_prediction(model, file, outputs), file.output_name(LABEL)
     labels = None if label is None else outputs[label]
-    return compare_predictions(model, rows, y_pred, labels, session.name, description)
+    return compare_predictions(model, rows, y_pred, labels, session.name, description, numbers)
 
 
 def compare_predictions(
@@ -114,10 +121,12 @@ def compare_predictions(
     labels: NDArray[np.generic] | None,
     runtime: str,
     description: str,
+    numbers: IntArray | None = None,
 ) -> tuple[float, float]:
     """Return the largest difference from the model's predictions, and the tolerance on that row.
 
-    Raise an error if a row differs by more than its tolerance, or has another label.
+    Raise an error if a row differs by more than its tolerance, or has another label. It names the
+    row by `numbers`, where the rows are some of a table.
     """
     expected = _predict(model, rows)
     difference = _difference(model, y_pred, expected)
@@ -127,9 +136,10 @@ def compare_predictions(
         is_wrong |= _is_mislabelled(labels, model, expected, tolerance)
     if is_wrong.any():
         row = int(is_wrong.argmax())
+        number = row if numbers is None else numbers[row]
         raise TabNASError(
             f"the file must predict the same as the model, within {tolerance[row]:.1g}, but row "
-            f"{row + 1} of the {description} differs by {difference[row]:.2g} in {runtime}; "
+            f"{number + 1} of the {description} differs by {difference[row]:.2g} in {runtime}; "
             "nothing was written. This is a bug of tabnas or of that runtime"
         )
     if not len(difference):

@@ -208,7 +208,8 @@ def list_texts(column: CategoricalColumn) -> list[str]:
     """Return all texts that a file must know: categories, marks of missing values, booleans."""
     # booleans also as Python and Excel write them
     booleans = [b for text in ("true", "false") for b in (text, text.title(), text.upper())]
-    return list(dict.fromkeys([*column.vocabulary, *NA_VALUES, *booleans]))
+    digits = ("1", "0") if column.spelling == "truths" else ()
+    return list(dict.fromkeys([*column.vocabulary, *NA_VALUES, *booleans, *digits]))
 
 
 def encode_texts(column: FittedColumn, texts: Sequence[str | None]) -> list[int]:

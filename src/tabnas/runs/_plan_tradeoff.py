@@ -10,6 +10,7 @@ from typing import Any
 from tabnas.decoding import to_python
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
+from tabnas.formatting import shorten
 from tabnas.latency import Measure
 from tabnas.runs._pipeline import (
     PlannedRun,
@@ -41,6 +42,8 @@ CANDIDATES = 2
 """Candidates of each limit from the search, one fewer if networks of equal layers are tried; the
 best of the limit before is a candidate, too (results/tradeoff_cost.md)."""
 MAX_LIMITS = 50
+MAX_LIMIT = 10**30
+"""Limits are below it: folders are named by them, and names have at most 255 bytes."""
 
 
 def plan_tradeoff(
@@ -149,6 +152,10 @@ def _check_limits(limits: Sequence[float], cost: str) -> tuple[float, ...]:
     for limit in ascending:
         if _is_integer(cost) and limit % 1:
             raise TabNASError(f"limits on {cost} must be integers, got {limit!r}; round it down")
+        if limit >= MAX_LIMIT:
+            raise TabNASError(
+                f"limits on {cost} must be below {MAX_LIMIT:g}, got {shorten(limit)}; lower it"
+            )
     if not 2 <= len(ascending) <= MAX_LIMITS:
         raise TabNASError(
             f"a trade-off must have 2 to {MAX_LIMITS} different limits, got {len(ascending)}"

@@ -51,6 +51,14 @@ def test_a_store_is_written_and_summarized(
     assert store.settings["memory"] == 500_000_000
 
 
+def test_the_next_command_can_be_copied(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = f"my stores/{'x' * 220}"
+    assert run(["encode", "train.csv", "--target", "kind", "--out", out]) == 0
+    last = said(capsys)[0].splitlines()[-1]
+    command = shlex.split(last.removeprefix("next: "))
+    assert command == ["tabnas", "search", out, "--max-parameters", "20000"]
+
+
 def test_json_is_the_only_output(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["encode", "train.csv", "--target", "value", "--drop", "kind", "--out", "store"]
     assert run([*arguments, "--json"]) == 0
@@ -105,10 +113,30 @@ def test_check_verifies_a_store(table: Path, capsys: pytest.CaptureFixture[str])
     assert re.fullmatch(r"store: .* kB, all as it was written\n", said(capsys)[0])
     assert run(["encode", "--check", "store", "--json"]) == 0
     assert json.loads(said(capsys)[0])["sound"] is True
+    assert run(["encode", "--check", "store", "--quiet"]) == 0
+    assert said(capsys) == ("", "")
     path = Path("store/pieces/000000/train.categorical")
     path.write_bytes(bytes(path.stat().st_size))
     assert run(["encode", "--check", "store"]) == USAGE_ERROR
     assert "pieces/000000/train.categorical must be as it was written" in said(capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["--out", "other"], "--out"),
+        (["--hashed", "house", "--buckets", "16"], "--hashed and --buckets"),
+        (["--buckets", "65536"], "--buckets"),  # its default
+        (["--seed", "0", "--quiet"], "--seed"),
+        (["--threads", "1"], "--threads"),
+        (["train.csv", "--test", "0.1", "--memory", "1GB"], "FILE, --memory and --test"),
+    ],
+)
+def test_check_refuses_options_of_encoding(
+    arguments: list[str], names: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["encode", "--check", "store", *arguments]) == USAGE_ERROR
+    assert f"got also {names}; check and encode in two commands" in said(capsys)[1]
 
 
 @pytest.mark.parametrize(

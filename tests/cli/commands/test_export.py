@@ -194,6 +194,10 @@ def test_c_files_are_not_checked_on_encoded_rows(
     said = " ".join(capsys.readouterr().out.split())
     assert "on no real rows: they are encoded; name some with --check FILE" in said
     assert "test rows of the run" not in said
+    assert run(["export", str(stored / "run"), "--c", "firmware", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["parity"]["rows"] == 0 < printed["parity"]["probe_rows"]
+    assert printed["checked_on"] == "generated rows"
 
 
 def test_int8_is_measured_on_the_rows_of_a_store(

@@ -87,6 +87,10 @@ def test_without_a_compiler_it_says_so(
     assert "no: this machine has no C compiler" in printed
     assert "compiled" not in printed
     assert (here / "firmware" / "model.c").exists()
+    assert run(["export", str(finished / "classes"), "--c", "firmware", "--json"]) == 0
+    description = json.loads(capsys.readouterr().out)
+    assert description["parity"] is None
+    assert description["checked_on"] is None
 
 
 def test_a_size_above_the_bound_is_printed_as_such(
@@ -111,6 +115,7 @@ def test_a_size_above_the_bound_is_printed_as_such(
         (["--c", "x", "--margin", "0.01"], "--c must be given alone, got also --margin"),
         (["--c", "x", "--weights-only"], "--c must be given alone, got also --weights-only"),
         (["m.onnx", "--prefix", "x"], "--prefix needs --c"),
+        (["m.onnx", "--margin", "0.02"], "--margin needs --int8, got float32; add --int8 or"),
         (["--c", "x", "--prefix", "X-"], "prefix must be 1 to 24 lower-case letters"),
         ([], "the file to write must be given"),
     ],

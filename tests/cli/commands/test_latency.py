@@ -135,6 +135,8 @@ def test_a_search_measures_the_exported_code(
         (["--show", "none.json"], "cannot be read"),
         (["--show", "wrong.json"], "must be a tabnas latency table"),
         (["--show", "a.json", "--out", "b.json"], "both --show and --out"),
+        (["--show", "a.json", "--runtime", "onnxruntime"], "both --show and --runtime"),
+        (["--show", "a.json", "--seconds", "60", "--json"], "both --show and --seconds"),
     ],
 )
 def test_invalid_arguments_are_refused(

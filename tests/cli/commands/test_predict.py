@@ -183,6 +183,17 @@ def test_folders_without_runs_are_refused(
         assert sentence in run_refused(["predict", folder, "good.csv"], capsys)
 
 
+def test_commands_for_a_run_that_has_not_ended_can_be_copied(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = f"my runs/{'x' * 220}"
+    (here / folder).mkdir(parents=True)
+    (here / folder / "config.toml").touch()
+    said = run_refused(["predict", folder, "new.csv"], capsys)
+    assert f"follow it with: tabnas watch '{folder}', or if it was" in said
+    assert said.endswith(f"continue with: tabnas resume '{folder}'\n")
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [

@@ -224,6 +224,12 @@ def test_a_stopped_tradeoff_is_resumed(
         (["--limits", "100,100"], "2 to 50 different limits, got 1"),
         (["--limits", "2,100"], "raise the limit"),
         (["--limits", "100,many"], "got 'many'"),
+        (["--limits", "100,1e30"], "limits on parameters must be below 1e+30, got 1"),
+        (["--limits", f"100,1{'0' * 300}"], "limits on parameters must be below 1e+30, got 1"),
+        (
+            ["--limits", "9,1e300", "--cost", "latency_us"],
+            "limits on latency_us must be below 1e+30, got 1e+300; lower it",
+        ),
         (["--limits", "100,-5"], "--limits must be positive numbers"),
         (["--limits", "100,200", "--cost", "flop"], "'flop'; did you mean 'flops'?"),
         (["--limits", "100,200", "--max-parameters", "50"], "must come from --limits alone"),

@@ -197,6 +197,18 @@ def test_a_stopped_run_prints_how_to_continue(
     assert run(["watch", "run", "--once"]) == 0
 
 
+def test_the_folder_of_a_stopped_run_is_quoted_and_never_cut(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path("my runs", *["x" * 100] * 3)
+    (here / folder).mkdir(parents=True)
+    write_status(here / folder, make_status())
+    (here / folder / "config.toml").write_text("")
+    assert run(["watch", str(folder)]) == STOPPED
+    said = capsys.readouterr().out.splitlines()
+    assert said[1] == f"stopped; continue with: tabnas resume '{folder}'"
+
+
 def test_a_run_that_cannot_be_resumed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_status(here / "run", make_status(phase="reading"))
     assert run(["watch", "run"]) == STOPPED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shlex
 from typing import Any
 
 import pytest
@@ -20,10 +21,31 @@ from tests.report.conftest import (
 )
 
 
-def show_run(result: dict[str, Any]) -> str:
+def show_run(result: dict[str, Any], folder: str = "runs/x") -> str:
     stream = io.StringIO()
-    print_run(Console(file=stream, width=80), decode_result(result), "runs/x")
+    print_run(Console(file=stream, width=80), decode_result(result), folder)
     return stream.getvalue()
+
+
+def show_tradeoff(result: dict[str, Any], folder: str = "runs/x") -> str:
+    stream = io.StringIO()
+    print_tradeoff(Console(file=stream, width=80), decode_tradeoff(result), folder)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("folder", ["runs/x", "runs/my table", "it's/$HOME", f"runs/{'x' * 250}"])
+def test_the_next_command_is_one_line_that_can_be_copied(folder: str) -> None:
+    for text, run in (
+        (show_run(make_result(), folder), folder),
+        (show_tradeoff(make_tradeoff(), folder), f"{folder}/limit-1000"),
+    ):
+        command = shlex.split(text.splitlines()[-1].removeprefix("next: "))
+        assert command == ["tabnas", "predict", run, "new.csv", "--out", "predictions.csv"]
+
+
+def test_safe_folders_are_not_quoted() -> None:
+    assert "\nnext: tabnas predict runs/x new.csv " in show_run(make_result())
+    assert "\nnext: tabnas predict runs/x/limit-1000 new.csv " in show_tradeoff(make_tradeoff())
 
 
 @pytest.mark.parametrize("task", ["binary", "multiclass", "regression"])
@@ -78,9 +100,7 @@ def test_a_candidate_that_was_trained_longer_has_more_epochs() -> None:
 def test_a_tradeoff_has_one_teacher() -> None:
     tradeoff = make_tradeoff(teacher=make_taught_result()["teacher"]["models"])
     tradeoff["models"][2]["teacher_share"] = 0.7
-    stream = io.StringIO()
-    print_tradeoff(Console(file=stream, width=80), decode_tradeoff(tradeoff), "runs/x")
-    text = " ".join(stream.getvalue().split())
+    text = " ".join(show_tradeoff(tradeoff).split())
     assert (
         "teacher: trees 66 %, network 34 %, for all limits; 1 of 3 networks learned from it" in text
     )

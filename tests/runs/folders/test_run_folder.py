@@ -47,6 +47,18 @@ def test_a_folder_that_can_be_resumed_is_kept(tmp_path: Path) -> None:
         RunFolder(tmp_path / "other", resume=True)
 
 
+def test_the_folder_in_the_command_to_continue_is_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, quoted in (("run", "run"), ("my table", "'my table'")):
+        with RunFolder(name) as folder:
+            folder.write_config({"settings": {}})
+            write_checkpoint(folder.checkpoint, {}, {})
+        with pytest.raises(TabNASError, match=f"with tabnas resume {quoted}, or name another"):
+            RunFolder(name)
+
+
 @pytest.mark.parametrize("place", ["file/run", "/proc/nowhere/run"])
 def test_folders_that_cannot_be_created_are_refused(place: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()

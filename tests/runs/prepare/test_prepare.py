@@ -215,6 +215,27 @@ def test_groups_of_a_column_do_not_include_validation_rows_of_another_table(tabl
     assert make_teacher_rows(by_column.limit_embeddings(Budget())).groups is by_column.groups
 
 
+def test_errors_name_rows_of_the_table_of_the_user() -> None:
+    """Rows without a target are set aside before, and so are rows of weight 0."""
+    n = 60
+    ages = [str(k) for k in range(n)]
+    ages[50] = "unknown"
+    kinds = [None] * 20 + ["a", "b"] * 20
+    data = LabelledTable.from_table(Table.from_data({"age": ages, "kind": kinds}), "kind")
+    weight = np.where(np.arange(len(data)) % 3 == 2, 0.0, 1.0)
+    for rows in (data, replace(data, weight=weight)):
+        with pytest.raises(TabNASError, match="'age' must hold numbers, but row 51 is"):
+            prepare_data(rows, make_settings(kinds={"age": "numeric"}))
+    with pytest.raises(TabNASError, match="row 44"):
+        LabelledTable.from_table(
+            Table.from_data({"x": range(44), "y": [None] * 3 + ["1"] * 40 + ["abc"]}), "y",
+            task="regression",
+        )  # fmt: skip
+    more = Table.from_data({"age": range(4), "kind": [None, None, "a", "zz"]})
+    with pytest.raises(TabNASError, match="row 4"):
+        LabelledTable.from_table(more, data.target)
+
+
 @pytest.mark.parametrize(("rows", "folds"), [(5, 0), (6, 3), (8, 4), (30, 5)])
 def test_a_teacher_has_rows_without_any_two_folds(rows: int, folds: int) -> None:
     columns = {"x": np.arange(2.0 * rows), "y": np.arange(2.0 * rows) % 7}

@@ -24,6 +24,7 @@ from tabnas.cli.display._store_summary import (
 )
 from tabnas.cli.options import _encode_options as encode_options
 from tabnas.cli.options import _shared as options
+from tabnas.cli.options._given_options import list_given_options
 from tabnas.cli.options._parsers import (
     check_memory,
     parse_kinds,
@@ -32,13 +33,12 @@ from tabnas.cli.options._parsers import (
 )
 from tabnas.cli.options._shared import GIGABYTE
 from tabnas.errors import TabNASError
-from tabnas.formatting import shorten
+from tabnas.formatting import join_words, sanitize
 from tabnas.threads import limit_threads
-
-MAX_COMMAND_LENGTH = 2_000
 
 
 def encode(
+    context: typer.Context,
     files: encode_options.Files = None,
     target: encode_options.Target = None,
     out: encode_options.Out = None,
@@ -86,7 +86,7 @@ def encode(
     if quiet:
         warnings.simplefilter("ignore")  # for the rest of the process
     if check is not None:
-        _check_given_alone(files, target, out)
+        _check_given_alone(context)
         verify_store(check, quiet=quiet, as_json=as_json)
         return
     files, target, out = _require_arguments(files, target, out)
@@ -126,12 +126,13 @@ def encode(
         print_store(make_console(), summary)
 
 
-def _check_given_alone(files: list[Path] | None, target: str | None, out: Path | None) -> None:
-    """Raise an error if --check is given together with what is needed to encode."""
-    if files or target is not None or out is not None:
+def _check_given_alone(context: typer.Context) -> None:
+    """Raise an error if --check is given together with options of encoding."""
+    given = list_given_options(context, ignore=("--check", "--quiet", "--json"))
+    if given:
         raise TabNASError(
-            "--check STORE must be the only argument, got files, --target or --out, too; "
-            "check and encode in two commands"
+            "--check STORE must be the only argument besides --quiet and --json, got also "
+            f"{join_words(given)}; check and encode in two commands"
         )
 
 
@@ -159,7 +160,7 @@ def report_interruption(console: Console, out: Path) -> Iterator[None]:
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else TERMINATED
         if not (out / "plan.json").exists():
             raise
-        command = shorten(find_encode_command(out), MAX_COMMAND_LENGTH)
+        command = sanitize(find_encode_command(out))
         console.print(f"tabnas: stopped; continue with: {command}", markup=False, soft_wrap=True)
         raise CommandExitError(code) from None
 

@@ -10,7 +10,11 @@ import typer
 
 from tabnas.cli._run_folders import check_finished
 from tabnas.cli._tables import configure_arrow, input_path
-from tabnas.cli.display._export_summary import print_c_export, print_onnx_export
+from tabnas.cli.display._export_summary import (
+    describe_checked_rows,
+    print_c_export,
+    print_onnx_export,
+)
 from tabnas.cli.options._parsers import at_least, parse_float
 from tabnas.cli.options._shared import FinishedRun, Json, flag
 from tabnas.errors import TabNASError
@@ -112,6 +116,8 @@ def export(
         path = _choose_path(file, out)
         if prefix is not None:
             raise TabNASError("--prefix needs --c, got an ONNX file; remove it")
+        if margin is not None and not int8:
+            raise TabNASError("--margin needs --int8, got float32; add --int8 or remove --margin")
     else:
         _check_c_options(file or out, weights_only=weights_only, int8=int8, margin=margin)
     model = load_run_model(check_finished(run))
@@ -162,7 +168,8 @@ def _export_c(
 
     exported = export_c(model, folder, check=check_rows.rows, prefix=prefix)
     if as_json:
-        description = exported.to_dict() | {"checked_on": check_rows.description}
+        checked_on = describe_checked_rows(exported.parity, check_rows)
+        description = exported.to_dict() | {"checked_on": checked_on}
         typer.echo(json.dumps(description, indent=2, ensure_ascii=False))
     else:
         print_c_export(exported, check_rows)

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from tabnas.cli.display._formatting import make_console, safe_text
 from tabnas.cli.options._completion import complete_from
+from tabnas.cli.options._given_options import list_given_options
 from tabnas.cli.options._parsers import at_least
 from tabnas.cli.options._parsers import parse_seconds as seconds_of
 from tabnas.cli.options._shared import Json
@@ -29,6 +30,7 @@ MAX_TEXT_LENGTH = 200
 
 
 def latency(
+    context: typer.Context,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -97,9 +99,10 @@ def latency(
         hint = did_you_mean(runtime, RUNTIMES)
         raise TabNASError(f"there is no runtime {runtime!r}; {hint}")
     if show is not None:
-        if out is not None:
+        given = list_given_options(context, ignore=("--show", "--json"))
+        if given:
             raise TabNASError(
-                "a table must be shown or measured, got both --show and --out; remove one"
+                f"a table must be shown or measured, got both --show and {given[0]}; remove one"
             )
         table, path = load_table(show), show
     else:

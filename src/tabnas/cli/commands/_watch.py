@@ -17,7 +17,7 @@ from rich.live import Live
 from tabnas.cli._errors import INTERRUPTED, CommandExitError
 from tabnas.cli._execution import OutputOptions
 from tabnas.cli._run_folders import suggest_run
-from tabnas.cli.display._formatting import make_console, safe_text
+from tabnas.cli.display._formatting import make_console, quote_path, safe_text
 from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._shared import flag
 from tabnas.decoding import to_builtins
@@ -160,7 +160,7 @@ def _print_end(console: Console, run: Path, state: WatchState) -> None:
         return
     message = "stopped before there was anything to resume; start again with tabnas search"
     if state.is_resumable:
-        message = f"stopped; continue with: tabnas resume {shorten(run, 200)}"
+        message = f"stopped; continue with: tabnas resume {quote_path(run)}"
         if state.status is not None:
             from tabnas.cli.display._run_status import summarize_status
 

@@ -73,6 +73,13 @@ def print_onnx_export(exported: ExportResult, check_rows: CheckRows, *, weights_
     make_console().print(table)
 
 
+def describe_checked_rows(parity: Parity | None, check_rows: CheckRows) -> str | None:
+    """Return what rows a file was checked on; None if it was not checked."""
+    if parity is None:
+        return None
+    return check_rows.description if parity.rows else "generated rows"
+
+
 def _add_check(table: Table, parity: Parity, check_rows: CheckRows) -> None:
     """Add what a file was checked on."""
     real = f"{parity.rows:,} {check_rows.description} and " if parity.rows else ""

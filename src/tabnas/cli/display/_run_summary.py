@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tabnas.cli.display._formatting import make_two_column_table, safe_text
+from tabnas.cli.display._formatting import make_two_column_table, quote_path, safe_text
 from tabnas.formatting import (
     choose_decimals,
     format_cost,
@@ -70,10 +70,13 @@ def print_run(console: Console, result: RunResult, folder: str) -> None:
         f"{format_duration(seconds.get('candidates', 0.0))}"
         + ("" if total is None else f"; {format_duration(total)} in all")
     )
-    folder = shorten(folder, 200)
     files = "report.html, MODEL_CARD.md, model/, result.json, config.toml"
-    console.print(f"{folder}: {files}", markup=False)
-    console.print(f"next: tabnas predict {folder} new.csv --out predictions.csv", markup=False)
+    console.print(f"{shorten(folder, 200)}: {files}", markup=False)
+    console.print(
+        f"next: tabnas predict {quote_path(folder)} new.csv --out predictions.csv",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _explain_dimension(result: RunResult) -> str:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from tabnas.cli.display._formatting import make_console, make_two_column_table, safe_text
+from tabnas.cli.display._formatting import (
+    make_console,
+    make_two_column_table,
+    quote_path,
+    safe_text,
+)
 from tabnas.cli.display._progress import make_progress_bars
 from tabnas.formatting import count_column_kinds, format_bytes, format_count, shorten
 
@@ -102,4 +107,8 @@ def print_store(console: Console, summary: dict[str, Any]) -> None:
     size = format_bytes(summary["bytes"])
     table.add_row("store", safe_text(f"{path}: {size}", max_length=MAX_PATH_LENGTH))
     console.print(table)
-    console.print(f"next: tabnas search {path} --max-parameters 20000", markup=False)
+    console.print(
+        f"next: tabnas search {quote_path(summary['store'])} --max-parameters 20000",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -7,7 +7,7 @@ from itertools import pairwise
 from rich.console import Console
 from rich.table import Table
 
-from tabnas.cli.display._formatting import safe_text
+from tabnas.cli.display._formatting import quote_path, safe_text
 from tabnas.cli.display._run_summary import MAX_ARCHITECTURE_LENGTH
 from tabnas.formatting import (
     choose_decimals,
@@ -83,10 +83,11 @@ def print_tradeoff(console: Console, result: TradeoffResult, folder: str) -> Non
             safe_text(sentence.replace("\N{NO-BREAK SPACE}%", "%"), max_length=MAX_ADVICE_LENGTH)
         )
     console.print()
-    folder = shorten(folder, 200)
-    console.print(f"{folder}: tradeoff.html, tradeoff.json, limit-*/, config.toml", markup=False)
+    files = "tradeoff.html, tradeoff.json, limit-*/, config.toml"
+    console.print(f"{shorten(folder, 200)}: {files}", markup=False)
+    chosen = quote_path(f"{folder}/{choice.model.folder}")
     console.print(
-        f"next: tabnas predict {folder}/{choice.model.folder} new.csv --out predictions.csv",
+        f"next: tabnas predict {chosen} new.csv --out predictions.csv",
         markup=False,
         soft_wrap=True,
     )

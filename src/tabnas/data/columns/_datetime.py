@@ -24,6 +24,9 @@ CYCLES: dict[Cycle, tuple[float, float]] = {
 }
 """The length in days, and the day since 1970-01-01 on which a cycle begins (a Monday for weeks)."""
 
+USUAL_DAYS = (-354_285.0, 84_006.0)
+"""Days since 1970 of the years 1000 to 2199: others would decide the span of a column."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DatetimeColumn(FittedColumn):
@@ -44,9 +47,9 @@ class DatetimeColumn(FittedColumn):
 
     @classmethod
     def fit(cls, name: str, column: Any) -> DatetimeColumn:
-        """Fit the span and the cycles of the training rows."""
+        """Fit the span and the cycles of the training rows, without placeholders."""
         seconds, missing = to_seconds(name, column)
-        days = seconds[~missing] / DAY
+        days = _drop_placeholders(seconds[~missing] / DAY)
         span = float(days.max() - days.min()) if len(days) else 0.0
         cycles = [
             cycle
@@ -99,3 +102,10 @@ class DatetimeColumn(FittedColumn):
         if self.marks_missing:
             text += "; an indicator where missing"
         return text
+
+
+def _drop_placeholders(days: FloatArray) -> FloatArray:
+    """Return the days in usual years, if any: 9999-12-31, say, stands for no end."""
+    first, last = USUAL_DAYS
+    usual = days[(days >= first) & (days < last)]
+    return usual if len(usual) else days

@@ -24,6 +24,9 @@ from tabnas.types import FloatArray, Scaling
 NORMAL_QUARTILES = 1.349  # the distance between a normal variable's quartiles, in deviations
 SMOOTH_LIMIT = 4.0  # robustly scaled values approach it and never pass it
 MAX_SMOOTH_SHARE = 1 - 2.0**-25  # of the limit; nearer to it, a float32 is the limit itself
+USUAL_SHARE, MAX_DEVIATION_RATIO = 0.9, 30.0
+"""If half of the values are equal, the deviation is the scale, unless it is more than so many times
+the distance from the median that this share of the others keeps."""
 FAR = 1e9  # beyond it a scaled value is at the limit anyway, and its square could overflow
 
 
@@ -138,8 +141,17 @@ def _center_and_scale(present: FloatArray, median: float, scaling: Scaling) -> t
     low, high = np.quantile(present / 2, [0.25, 0.75])
     scale = 2 * float(high - low) / NORMAL_QUARTILES
     if scale == 0:  # half the values are equal, or more: their deviation says more
-        return median, _deviation(present)
+        return median, _robust_deviation(present, median)
     return median, scale if scale < np.inf else 1.0
+
+
+def _robust_deviation(present: FloatArray, median: float) -> float:
+    """Return the deviation; if a few values far out decide it, the distance of most others."""
+    deviation = _deviation(present)
+    distances = np.abs(present / 2 - median / 2)
+    others = distances[distances > 0]
+    usual = 2 * float(np.quantile(others, USUAL_SHARE)) if len(others) else deviation
+    return usual if 0 < usual < deviation / MAX_DEVIATION_RATIO else deviation
 
 
 def _deviation(present: FloatArray) -> float:

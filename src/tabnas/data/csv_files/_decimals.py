@@ -23,10 +23,14 @@ def detect_decimal_marks(detector: DecimalMarkDetector, rows: Any, names: Iterab
 
 
 def make_decimal_context(
-    csv_format: CsvFormat, mark: str | None, by_column: Mapping[str, str]
+    csv_format: CsvFormat,
+    mark: str | None,
+    by_column: Mapping[str, str],
+    shown: Mapping[str, str | None] | None = None,
 ) -> DecimalContext:
     """Return what a file shows of its decimal mark, and of the marks of some columns."""
-    return DecimalContext(mark, None if csv_format.suggests_decimal_commas else ".", by_column)
+    suggested = None if csv_format.suggests_decimal_commas else "."
+    return DecimalContext(mark, suggested, by_column, shown or {})
 
 
 def parse_numbers(decimal: str, column: Any) -> Any:

@@ -122,4 +122,7 @@ def _read_blocks(
         numbers = {
             n: partial(parse_numbers, mark) for n, mark in by_column.items() if n not in exact
         }
-        return spool.table(numbers).with_decimals(make_decimal_context(csv_format, mark, by_column))
+        shown = None if decimal else decimals.shown
+        return spool.table(numbers).with_decimals(
+            make_decimal_context(csv_format, mark, by_column, shown)
+        )

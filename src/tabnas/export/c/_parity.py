@@ -8,21 +8,22 @@ import numpy as np
 
 from tabnas.data import NA_VALUES, Table, to_texts
 from tabnas.data.columns import CategoricalColumn, HashedColumn
-from tabnas.data.lowlevel import decode_dictionary, is_text
+from tabnas.data.lowlevel import decode_dictionary, is_text, renumber_rows
 from tabnas.errors import TabNASError
 from tabnas.export._inputs import MISSING_INTEGER, parse_integer
 from tabnas.export._parity import (
     MAX_ROWS,
     Parity,
+    choose_rows,
     compare_predictions,
     make_predictable_probes,
-    subsample,
 )
 from tabnas.export._preprocessing import encode_texts
 from tabnas.export.c._compiler import CompiledModel
 from tabnas.export.c._lookups import Lookup
 from tabnas.export.c._program import Program
 from tabnas.export.c._row import make_rows, missing_code
+from tabnas.types import IntArray
 
 UNSEEN_TEXTS = (
     *("a text", "other", "Zürich", "東京", "!", "~", "-", "+", ".", "1.", ".5", "+.5", "-0.0"),
@@ -44,10 +45,11 @@ def check_compiled(
     results = [_compare(program, compiled, probes, "synthetic rows", compiler)]
     n_rows = 0
     if rows is not None and len(rows):
-        sample = subsample(rows, MAX_ROWS)
-        assert isinstance(sample, Table)
-        n_rows = len(sample)
-        results.append(_compare(program, compiled, sample, "given rows", compiler))
+        numbers = choose_rows(len(rows), MAX_ROWS)
+        n_rows = len(numbers)
+        with renumber_rows(numbers):
+            some = rows.take(numbers)
+            results.append(_compare(program, compiled, some, "given rows", compiler, numbers))
     difference, tolerance = max(results)
     return Parity(
         runtime=compiler,
@@ -59,12 +61,17 @@ def check_compiled(
 
 
 def _compare(
-    program: Program, compiled: CompiledModel, rows: Table, description: str, compiler: str
+    program: Program,
+    compiled: CompiledModel,
+    rows: Table,
+    description: str,
+    compiler: str,
+    numbers: IntArray | None = None,
 ) -> tuple[float, float]:
     model = program.model
-    y_pred, numbers = compiled.predict(make_rows(model.encoder, program.fields, rows))
-    labels = None if numbers is None else np.array(model.classes, dtype=object)[numbers]
-    return compare_predictions(model, rows, y_pred, labels, compiler, description)
+    y_pred, classes = compiled.predict(make_rows(model.encoder, program.fields, rows))
+    labels = None if classes is None else np.array(model.classes, dtype=object)[classes]
+    return compare_predictions(model, rows, y_pred, labels, compiler, description, numbers)
 
 
 def check_lookups(program: Program, compiled: CompiledModel, rows: Table | None) -> int:
@@ -75,8 +82,7 @@ def check_lookups(program: Program, compiled: CompiledModel, rows: Table | None)
     """
     if rows is None or not len(rows):
         return 0
-    sample = subsample(rows, MAX_ROWS)
-    assert isinstance(sample, Table)
+    sample = rows.take(choose_rows(len(rows), MAX_ROWS))
     table = program.model.encoder.match_columns(sample)
     n_texts = 0
     for lookup in program.lookups:

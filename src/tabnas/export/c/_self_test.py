@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.data import NumberTarget, Table
-from tabnas.export._parity import compute_tolerance, make_predictable_probes, subsample
+from tabnas.export._parity import choose_rows, compute_tolerance, make_predictable_probes
 from tabnas.export.c._constants import format_double, format_float
 from tabnas.export.c._enumerators import MISSING, OTHER, name_enumerators
 from tabnas.export.c._program import Program
@@ -59,8 +59,8 @@ def render_self_test(program: Program) -> str:
     Its rows are generated: those of a table may be private, and firmware is passed on.
     """
     model = program.model
-    sample = subsample(make_predictable_probes(model), MAX_ROWS)
-    assert isinstance(sample, Table)
+    probes = make_predictable_probes(model)
+    sample = probes.take(choose_rows(len(probes), MAX_ROWS))
     expected = model.predict_encoded(model.encoder.encode(sample))
     tolerances = TOLERANCE_FACTOR * compute_tolerance(model, sample, expected)
     target, upper = model.target, program.prefix.upper()

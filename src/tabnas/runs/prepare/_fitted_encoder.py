@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from tabnas.data import NumberTarget, Split, TableEncoder, Target
-from tabnas.data.lowlevel import RowError
+from tabnas.data.lowlevel import RowError, renumber_rows
 from tabnas.errors import TabNASError
 from tabnas.model import make_network_spec
 from tabnas.runs.prepare._embedding_rule import fit_embeddings
@@ -37,7 +37,7 @@ class FittedEncoder:
 
     def encode(self, data: LabelledTable, rows: IntArray | None = None) -> EncodedRows:
         """Return encoded rows of a table: these, or all."""
-        with suggest_categorical():
+        with suggest_categorical(), renumber_rows(data.row_numbers):
             encoded = self.encoder.encode(data.features, rows=rows)
         taken = data if rows is None else data.take(rows)
         return make_encoded_rows(
@@ -58,13 +58,14 @@ def fit_encoder(data: LabelledTable, settings: RunSettings, split: Split) -> Fit
     rows = np.concatenate([split.train, split.validation])
     if len(rows) > MAX_CROSS_VALIDATED_ROWS:
         rows = split.train
-    encoder = TableEncoder.fit(
-        data.features,
-        kinds=settings.kinds,
-        scaling=settings.scaling,
-        drop=_list_dropped_columns(settings),
-        rows=rows,
-    )
+    with renumber_rows(data.row_numbers):
+        encoder = TableEncoder.fit(
+            data.features,
+            kinds=settings.kinds,
+            scaling=settings.scaling,
+            drop=_list_dropped_columns(settings),
+            rows=rows,
+        )
     encoder, dimensions = fit_embeddings(encoder, Budget())
     target = data.target
     if isinstance(target, NumberTarget):

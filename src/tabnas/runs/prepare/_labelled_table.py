@@ -24,6 +24,7 @@ from tabnas.data.lowlevel import (
     describe_labels,
     fit_number_format,
     is_text,
+    renumber_rows,
     set_decimal_mark,
 )
 from tabnas.errors import TabNASError
@@ -76,13 +77,13 @@ class LabelledTable:
             missing = np.delete(np.arange(len(table)), present)
             without_target = table.take(missing).drop([name])
             column, table = column.take(present), table.take(present)
-        if isinstance(target, str):
-            target = fit_target(name, column, task=task, decimals=decimals)
-            notes = _notes(target, column, decimals)
-        else:
-            notes = ()
+        notes: tuple[str, ...] = ()
         mark = decimals.mark if fitted is not None and is_text(column) else None
-        y = target.encode(column, mark)
+        with renumber_rows(present):
+            if isinstance(target, str):
+                target = fit_target(name, column, task=task, decimals=decimals)
+                notes = _notes(target, column, decimals)
+            y = target.encode(column, mark)
         return cls(
             table.drop([name]),
             target,

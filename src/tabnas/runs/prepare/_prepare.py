@@ -19,6 +19,7 @@ from tabnas.data import (
     check_class_counts,
     to_times,
 )
+from tabnas.data.lowlevel import renumber_rows
 from tabnas.errors import TabNASError
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs.prepare._encoded_rows import EncodedRows, concatenate
@@ -105,9 +106,10 @@ def prepare_table(
     has_test = test is not None or settings.shares.test > 0
     if has_test and isinstance(data.target, ClassTarget):
         check_class_counts(data.target, data.y)
-    split = split_rows(
-        data, settings, has_validation=validation is not None, has_test=test is not None
-    )
+    with renumber_rows(data.row_numbers):
+        split = split_rows(
+            data, settings, has_validation=validation is not None, has_test=test is not None
+        )
     fitted = fit_encoder(data, settings, split)
     encoder = fitted.encoder
     development, test_rows, notes = _encode_parts(fitted, data, split, settings, validation, test)
