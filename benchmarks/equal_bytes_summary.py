@@ -186,14 +186,15 @@ def _standard_error(values: list[float]) -> float | None:
 def make_curves(methods: dict[str, Losses], table: str, limits: list[int]) -> dict[str, Any]:
     """Return the points (limit, mean loss) of each method, as if all had the same seeds.
 
-    The limit is None for a method without one.
+    The limit is None for a method without one, whose loss is that of `summarize_free`.
     """
-    reference = _by_seed(methods["tabnas"], table, PART_LIMIT)
+    at = dict.fromkeys(limits, PART_LIMIT) | {None: FREE_LIMIT}
+    ours = {limit: _by_seed(methods["tabnas"], table, limit) for limit in at.values()}
     return {
         method: [
             (limit, mean[0])
-            for limit in [*limits, None]
-            if (mean := paired_mean(_by_seed(losses, table, limit), reference)) is not None
+            for limit, reference in at.items()
+            if (mean := paired_mean(_by_seed(losses, table, limit), ours[reference])) is not None
         ]
         for method, losses in methods.items()
     }
