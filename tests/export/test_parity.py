@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from tabnas.data import ClassTarget, NumberTarget, Table, TableEncoder, fit_target, load_dataset
 from tabnas.errors import TabNASError
 from tabnas.export import OnnxSession, RuntimeName, _parity, onnx_inputs
+from tabnas.export._int8 import select_labelled_rows
 from tabnas.export._onnx_file import build_file
 from tabnas.export._parity import (
     TOLERANCE,
@@ -385,6 +386,16 @@ def test_truths_may_be_written_as_digits() -> None:
             session.run({"a": np.array([[value]], object)})["value"] for value in (text, same)
         )
         assert raw == known == pytest.approx(model.predict(Table.from_data({"a": [text]}))[0])
+
+
+def test_targets_of_rows_to_check_have_the_decimal_mark_of_their_table() -> None:
+    table = Table.from_data({"x": ["1,5", "2,5", "3,5"], "y": ["1,25", "2,25", "3,25"]})
+    encoder = TableEncoder.fit(table.drop(["y"]))
+    target = fit_target("y", table.column("y"), task="regression", decimals=table.decimals)
+    model = make_untrained_model(encoder, target, [])
+    other = Table.from_data({"x": ["1.5", "2.5"], "y": ["1.125", "2.125"]})
+    _, y = select_labelled_rows(model, other, other.column("y"))
+    assert y.tolist() == [1.125, 2.125]
 
 
 def test_chosen_rows_are_spread_over_the_table() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from dataclasses import replace
@@ -23,6 +24,7 @@ from tabnas.export.c._header import render_header
 from tabnas.export.c._lookups import Lookup
 from tabnas.export.c._parity import check_lookups
 from tabnas.export.c._program import Program
+from tabnas.export.c._texts import define_texts
 from tests.export.c.builds import STRICT, build, get_compiler
 from tests.export.strategies import make_untrained_model
 
@@ -168,6 +170,13 @@ def test_the_header_says_what_a_text_may_be(built: tuple[Program, CompiledModel]
     assert "as in the table: 7, 07 and 7.0 differ" in header
     assert "for categories with a zero byte, use enumerators" in header
     assert "a hash: texts share codes, and each has one" in header
+
+
+def test_arrays_of_long_texts_have_names_of_their_own() -> None:
+    """Those of a column `a` do not meet the texts of a column `a_0`."""
+    code = define_texts("texts_a", ["x" * 5_000, "y"]) + define_texts("texts_a_0", ["z"])
+    names = re.findall(r"(\w+)\[", code)
+    assert len(names) == len(set(names)) == 3
 
 
 def test_hashed_columns_need_no_texts(tmp_path: Path) -> None:
