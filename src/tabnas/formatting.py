@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -67,6 +68,15 @@ def _is_control(character: str) -> bool:
 def shorten(text: object, max_length: int = MAX_NAME) -> str:
     """Sanitize a text, and cut it to the length of a name unless another length is given."""
     return sanitize(text, max_length=max_length)
+
+
+def quote_path(path: object) -> str:
+    """Return the sanitized path for a command that people copy: quoted if need be, and never cut.
+
+    >>> quote_path("runs/income"), quote_path("runs/my table")
+    ('runs/income', "'runs/my table'")
+    """
+    return shlex.quote(sanitize(path))
 
 
 def is_utf8(text: str) -> bool:

@@ -404,6 +404,8 @@ def test_dates_before_points_in_time_keep_the_hours() -> None:
         texts = table.column("t").to_pylist()
         assert texts[:4] == ["2024-01-01", "2024-01-02 12:00:00", "2024-01-02 18:00:00", None]
         assert isinstance(TableEncoder.fit(table).columns[0], DatetimeColumn)
+    days = Table.from_data({"t": [date(2024, 1, 1), pd.NaT, date(2024, 1, 3)]}).column("t")
+    assert days.to_pylist() == [date(2024, 1, 1), None, date(2024, 1, 3)]
     mixed = Table.from_data({"t": [pd.Timestamp(2024, 1, 1), "x", pd.NaT]})
     assert mixed.column("t").to_pylist() == ["2024-01-01 00:00:00", "x", None]
 

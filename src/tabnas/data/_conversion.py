@@ -130,7 +130,8 @@ def _let_arrow_know_pandas() -> None:
 
 def _has_times(values: Any, kind: str) -> bool:
     """Return whether values of Python are not only dates, but also points in time."""
-    return kind in ("", "object") and any(isinstance(value, datetime) for value in values)
+    # NaT of pandas is one, too, but is not equal to itself
+    return kind in ("", "object") and any(isinstance(v, datetime) and v == v for v in values)
 
 
 def _as_text(value: Any) -> str | None:

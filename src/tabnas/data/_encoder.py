@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -164,6 +165,10 @@ class TableEncoder:
         """The number of categories of each categorical column, in order."""
         return tuple(column.n_categories for column in self.columns if column.n_categories)
 
+    @cached_property
+    def _number_names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns if isinstance(c, NumericColumn))
+
     @property
     def text_columns(self) -> tuple[str, ...]:
         """The columns that `read_table` should read as text, not as numbers.
@@ -224,8 +229,7 @@ class TableEncoder:
     def with_table_decimal(self, table: Table, column: FittedColumn, values: Any) -> FittedColumn:
         """Return the column with the decimal mark of a table, if its numbers are texts there."""
         if isinstance(column, NumericColumn) and is_text(values):
-            numbers = [c.name for c in self.columns if isinstance(c, NumericColumn)]
-            mark = table.decimals.mark_for(column.name, numbers)
+            mark = table.decimals.mark_for(column.name, self._number_names)
             return replace(column, decimal=mark or column.decimal)
         return column
 

@@ -20,8 +20,8 @@ from tabnas.space import Architecture, Precision
 TRADEOFF_FORMAT = 2
 """The version of the format of `tradeoff.json`."""
 MAX_MODELS = 200
-FOLDER = re.compile(r"limit-[0-9]{1,310}(\.[0-9]{1,30})?(e[+-]?[0-9]{1,3})?", re.ASCII)
-"""The folders of a trade-off's runs, named by any finite limit; a page links to nothing else."""
+FOLDER = re.compile(r"limit-[0-9]{1,30}(\.[0-9]{1,30})?(e[+-]?[0-9]{1,3})?", re.ASCII)
+"""The folders of a trade-off's runs; a page links to nothing else."""
 
 
 @dataclass(frozen=True, kw_only=True)

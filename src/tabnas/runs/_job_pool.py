@@ -108,7 +108,8 @@ class JobPool:
     ) -> None:
         self._contexts.close()
         if kind is not None and self._active:
-            if self._checkpoint.signals.received and not self._checkpoint.is_cancelled:
+            is_stopped = isinstance(error, RunStopped) and self._checkpoint.signals.received
+            if is_stopped and not self._checkpoint.is_cancelled:
                 self._leave_states()  # the signal has interrupted what the owner does itself
             self._checkpoint.cancel()
             self._drop_waiting()

@@ -43,7 +43,7 @@ CANDIDATES = 2
 best of the limit before is a candidate, too (results/tradeoff_cost.md)."""
 MAX_LIMITS = 50
 MAX_LIMIT = 10**30
-"""Limits are below it: folders are named by them, and names have at most 255 bytes."""
+"""Limits are below it: folders are named by them, with at most 30 digits."""
 
 
 def plan_tradeoff(

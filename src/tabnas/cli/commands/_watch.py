@@ -17,12 +17,12 @@ from rich.live import Live
 from tabnas.cli._errors import INTERRUPTED, CommandExitError
 from tabnas.cli._execution import OutputOptions
 from tabnas.cli._run_folders import suggest_run
-from tabnas.cli.display._formatting import make_console, quote_path, safe_text
+from tabnas.cli.display._formatting import make_console, safe_text
 from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._shared import flag
 from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
-from tabnas.formatting import sanitize_texts, shorten
+from tabnas.formatting import quote_path, sanitize_texts, shorten
 
 if TYPE_CHECKING:
     from tabnas.results import RunResult, TradeoffResult

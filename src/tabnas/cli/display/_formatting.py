@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from math import isfinite
 
@@ -24,15 +23,6 @@ def make_console(*, stderr: bool = False) -> Console:
 def safe_text(text: object, style: str = "", *, max_length: int = MAX_NAME) -> Text:
     """Return the sanitized text for rich, without markup."""
     return Text(sanitize(text, max_length=max_length), style=style)
-
-
-def quote_path(path: object) -> str:
-    """Return the sanitized path for a command that people copy: quoted if need be, and never cut.
-
-    >>> quote_path("runs/income"), quote_path("runs/my table")
-    ('runs/income', "'runs/my table'")
-    """
-    return shlex.quote(sanitize(path))
 
 
 def make_two_column_table() -> Table:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tabnas.cli.display._formatting import make_two_column_table, quote_path, safe_text
+from tabnas.cli.display._formatting import make_two_column_table, safe_text
 from tabnas.formatting import (
     choose_decimals,
     format_cost,
@@ -17,6 +17,7 @@ from tabnas.formatting import (
     format_fixed,
     format_fixed_interval,
     format_fixed_percent,
+    quote_path,
     shorten,
 )
 from tabnas.report import summarize_rounding, summarize_teacher

@@ -9,14 +9,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from tabnas.cli.display._formatting import (
-    make_console,
-    make_two_column_table,
-    quote_path,
-    safe_text,
-)
+from tabnas.cli.display._formatting import make_console, make_two_column_table, safe_text
 from tabnas.cli.display._progress import make_progress_bars
-from tabnas.formatting import count_column_kinds, format_bytes, format_count, shorten
+from tabnas.formatting import count_column_kinds, format_bytes, format_count, quote_path, shorten
 
 if TYPE_CHECKING:
     from tabnas.stores import Store

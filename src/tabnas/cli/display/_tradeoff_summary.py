@@ -7,7 +7,7 @@ from itertools import pairwise
 from rich.console import Console
 from rich.table import Table
 
-from tabnas.cli.display._formatting import quote_path, safe_text
+from tabnas.cli.display._formatting import safe_text
 from tabnas.cli.display._run_summary import MAX_ARCHITECTURE_LENGTH
 from tabnas.formatting import (
     choose_decimals,
@@ -15,6 +15,7 @@ from tabnas.formatting import (
     format_count,
     format_fixed,
     format_fixed_interval,
+    quote_path,
     shorten,
 )
 from tabnas.report import choose_network, format_teacher

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tabnas.errors import TabNASError
-from tabnas.formatting import sanitize
+from tabnas.formatting import quote_path
 from tabnas.jobs import JobConfig
 from tabnas.results import RunResult, TradeoffResult
 from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
@@ -136,7 +135,7 @@ def _load_saved_plan(folder: RunFolder, settings: RunSettings) -> Any:
     if "tradeoff" in config:
         raise TabNASError(
             f"{folder.name!r} holds a trade-off, not a run of one limit; resume it with "
-            f"tabnas resume {shlex.quote(sanitize(folder.name))}, or name another folder"
+            f"tabnas resume {quote_path(folder.name)}, or name another folder"
         )
     before = RunSettings.from_dict(config["settings"])
     check_identity(before.identity(), settings.identity())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +16,7 @@ import tomli_w
 from tabnas.decoding import parse_json, parse_toml, to_builtins
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_write, is_temporary, read_file, refuse_links, remove_temporaries
-from tabnas.formatting import sanitize
+from tabnas.formatting import quote_path
 from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
 from tabnas.model import Model, load_model, save_model
@@ -112,7 +111,7 @@ class RunFolder:
         if (self.path / CONFIG).exists() and not (self.path / self.final_file).exists():
             raise TabNASError(
                 f"the folder {self.name!r} holds a run that is not finished; continue with "
-                f"tabnas resume {shlex.quote(sanitize(self.name))}, or name another folder"
+                f"tabnas resume {quote_path(self.name)}, or name another folder"
             )
         raise TabNASError(
             f"the folder {self.name!r} must be new or empty, but it holds files; "
