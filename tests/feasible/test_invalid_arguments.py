@@ -179,3 +179,30 @@ def test_architectures_outside_the_space_are_not_feasible() -> None:
     assert "8" not in feasible
     assert "garbage" not in feasible
     assert 84 not in feasible
+
+
+@pytest.mark.parametrize("method", ["contains", "cost_ratio"])
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ([[1, -1]], r"must be indices of candidates, got \[1, -1\]"),
+        ([[0, 0], [8, 16]], r"must be indices of candidates, got \[8, 16\]"),
+        ([[0, 10**15]], "must be indices of candidates"),
+        ([[0.9, 0.9]], "must be indices of candidates"),
+        ([[np.nan, 0]], "must be indices of candidates"),
+        ([0, 1, 2], r"an index for each of the 2 layers, got the shape \(3,\)"),
+    ],
+)
+def test_choices_that_are_no_indices_are_refused(
+    method: str, choices: list[list[float]], message: str
+) -> None:
+    feasible = FeasibleSet(SPACE, Budget(dense_parameters=300))
+    with pytest.raises(TabNASError, match=message):
+        getattr(feasible, method)(np.array(choices))
+
+
+def test_the_architecture_of_choices_is_checked() -> None:
+    feasible = FeasibleSet(SPACE, Budget(dense_parameters=300))
+    assert str(feasible.architecture([1, 0])) == "16-4"
+    with pytest.raises(InfeasibleError, match="16-16 does not meet dense_parameters <= 300"):
+        feasible.architecture([1, 2])

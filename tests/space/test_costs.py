@@ -148,9 +148,9 @@ def test_unknown_cost_suggests_the_nearest() -> None:
         Budget(paramters=5)
 
 
-@pytest.mark.parametrize("at_most", [-1, float("nan"), float("inf"), "5", True, None])
+@pytest.mark.parametrize("at_most", [-1, float("nan"), float("inf"), "5", True, None, 10**400])
 def test_limits_must_be_numbers(at_most: object) -> None:
-    with pytest.raises(TabNASError, match="the limit on parameters must be a finite number"):
+    with pytest.raises(TabNASError, match=r"the limit on parameters must be a finite number"):
         Budget(parameters=at_most)
 
 

@@ -35,3 +35,12 @@ def test_suggestions_are_copies() -> None:
     strategy = _Fixed(FeasibleSet(SPACE, Budget(dense_parameters=25)), rng=0)
     strategy.suggest()[:] = 9
     assert strategy.suggest().max() == 1
+
+
+def test_repeats_of_a_plan_are_evaluated_as_often_as_planned() -> None:
+    strategy = _Fixed(FeasibleSet(SPACE, Budget(dense_parameters=25)), rng=0)
+    strategy.suggest()
+    strategy.update(np.array([[1, 0]]), np.array([1.0]))
+    assert strategy.suggest().tolist() == [[0, 0], [0, 0], [0, 1]]
+    strategy.update(np.array([[0, 0]]), np.array([1.0]))
+    assert strategy.suggest().tolist() == [[0, 0], [0, 1]]

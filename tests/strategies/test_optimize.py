@@ -6,8 +6,10 @@ import pytest
 from tabnas import Budget, FeasibleSet, SearchSpace, TabNASError
 from tabnas.strategies import (
     Evolution,
+    Guided,
     PolicyGradient,
     RandomSearch,
+    Strategy,
     StuckError,
     _optimize,
     optimize,
@@ -63,3 +65,13 @@ def test_a_strategy_that_needs_no_evaluation_is_stopped(monkeypatch: pytest.Monk
 def test_the_number_of_evaluations_must_be_positive() -> None:
     with pytest.raises(TabNASError, match="n_evaluations must be an integer of at least 1"):
         optimize(RandomSearch(FEASIBLE, rng=0), widest, 0)
+
+
+@pytest.mark.parametrize("strategy", [Evolution, Guided])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_qualities_that_are_not_finite_are_refused(strategy: type[Strategy], wrong: float) -> None:
+    def diverging(choices: IntArray) -> FloatArray:
+        return np.where(choices[:, 0] == 1, wrong, widest(choices))
+
+    with pytest.raises(TabNASError, match=r"must be finite, but that of 8-.* is not"):
+        optimize(strategy(FEASIBLE, rng=0), diverging, 30)

@@ -43,3 +43,10 @@ def test_at_least_one_must_be_asked_for() -> None:
             continue  # needs an extra
         with pytest.raises(TabNASError, match="n must be an integer of at least 1"):
             strategy(TOY, rng=0).recommend(0)
+
+
+@pytest.mark.parametrize("choices", [[1, -1], [3, 0], [0.5, 0.5], [2**40, 0]])
+def test_choices_that_are_no_indices_are_refused(choices: list[float]) -> None:
+    """-1 would be the widest layer, whose cost is not that of any other index."""
+    with pytest.raises(TabNASError, match="`choices` must be indices of candidates"):
+        RandomSearch(TOY, rng=0).update(np.array([choices]), np.array([1.0]))

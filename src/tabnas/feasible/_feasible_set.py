@@ -192,14 +192,14 @@ class FeasibleSet:
 
     def contains(self, choices: IntArray) -> BoolArray:
         """Return which of the choices, [..., layers], are feasible: [...]."""
-        return self._calculator.contains(choices)
+        return self._calculator.contains(self.space.check_choices(choices))
 
     def cost_ratio(self, choices: IntArray) -> FloatArray:
         """Return cost / limit, T / T0, of the choices, [..., layers], as [...].
 
         With several limits, the largest ratio counts.
         """
-        return self._calculator.cost_ratio(choices)
+        return self._calculator.cost_ratio(self.space.check_choices(choices))
 
     def reachable(self) -> BoolArray:
         """Return which candidates occur in a feasible architecture: [layers, max_choices]."""
@@ -233,13 +233,16 @@ class FeasibleSet:
     def _extreme(self, cost: CostLike | None, *, sign: int) -> Architecture:
         cost = self._cost(cost)
         if self._diagram is None:
-            return self._to_architecture(
+            return self.architecture(
                 select_extreme(self.sampled_members, self._calculator, cost, sign=sign)
             )
-        return self._to_architecture(find_extreme(self._diagram, self._calculator, cost, sign=sign))
+        return self.architecture(find_extreme(self._diagram, self._calculator, cost, sign=sign))
 
-    def _to_architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
-        """Return the architecture of the choices, after checking the budget once more."""
+    def architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
+        """Return the architecture that `choices`, [layers], encode.
+
+        Raise an error unless it is within the budget.
+        """
         architecture = self.space.architecture(choices)
         if not self.budget.admits(self.space, architecture):
             raise InfeasibleError(
@@ -306,12 +309,12 @@ class FeasibleSet:
                 "`condition(logits).sample(n, rng)`"
             )
         rng = np.random.default_rng(rng)
-        return [*map(self._to_architecture, self.condition(log_p, rng=rng).sample(n, rng))]
+        return [*map(self.architecture, self.condition(log_p, rng=rng).sample(n, rng))]
 
     def most_likely(self, n: int = 1, logits: Logits = None) -> list[Architecture]:
         """Return the n most likely feasible architectures, in that order; fewer if V is smaller."""
         check_int("n", n, minimum=0)
-        return [*map(self._to_architecture, self.condition(logits).most_likely(n))]
+        return [*map(self.architecture, self.condition(logits).most_likely(n))]
 
     def estimate(
         self,

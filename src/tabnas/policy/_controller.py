@@ -180,6 +180,4 @@ class Controller:
                 f"`quality` must have one value per architecture and the shape "
                 f"{choices.shape[:-1]}, got {quality.shape}"
             )
-        if (choices < 0).any() or (choices >= [len(layer) for layer in space.layers]).any():
-            raise TabNASError("`choices` must be indices of candidates, got others")
-        return choices, quality
+        return space.check_choices(choices), quality

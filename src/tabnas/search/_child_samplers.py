@@ -101,14 +101,21 @@ class TighteningSampler(ChildSampler):
             raise TabNASError(f"`start` must be at least 1, got {start}")
         if not 0 < until <= 1:
             raise TabNASError(f"`until` must be in (0, 1], got {until}")
-        self.until = until
-        relaxed = [_relax(feasible, kappa) for kappa in np.geomspace(start, 1, levels)[:-1]]
-        self._levels = [_SetSampler(allowed, by) for allowed in (*relaxed, feasible)]
+        _check_by(by)
+        self.until, self._by = until, by
+        self._kappas = np.geomspace(start, 1, levels)
+        self._level = -1
+        self._sampler: _SetSampler | None = None  # of the level
 
     def sample(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
-        last = len(self._levels) - 1
+        last = len(self._kappas) - 1
         level = min(int(progress / self.until * last), last)
-        return self._levels[level].sample(policy, n, rng)
+        if self._sampler is None or level != self._level:  # one at a time, since they may be large
+            allowed = self.feasible
+            if level < last:
+                allowed = _relax(self.feasible, self._kappas[level])
+            self._level, self._sampler = level, _SetSampler(allowed, self._by)
+        return self._sampler.sample(policy, n, rng)
 
 
 class SeveralLimitsSampler(ChildSampler):
@@ -146,8 +153,7 @@ class _SetSampler:
     """
 
     def __init__(self, allowed: FeasibleSet, by: By) -> None:
-        if by not in get_args(By):
-            raise TabNASError(f"`by` must be 'policy', 'uniform' or 'depth', got {by!r}")
+        _check_by(by)
         self._allowed = allowed
         self._fixed = {
             "policy": [],
@@ -160,6 +166,11 @@ class _SetSampler:
         if len(parts) == 1:
             return parts[0].sample(n, rng)
         return _sample_mixture([part.sample for part in parts], n, rng)
+
+
+def _check_by(by: str) -> None:
+    if by not in get_args(By):
+        raise TabNASError(f"`by` must be 'policy', 'uniform' or 'depth', got {by!r}")
 
 
 def _condition_by_depth(allowed: FeasibleSet) -> list[ConditionalPolicy]:

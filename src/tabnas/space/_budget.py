@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from numbers import Real
+from sys import float_info
 
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.space._architecture import Architecture
 from tabnas.space._precision import Precision
 from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs import COSTS, Bytes, CallableCost, Cost
+
+MAX_LIMIT = float_info.max
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,9 @@ class Limit:
             )
         cost = cost if isinstance(cost, Cost) else CallableCost(cost)
         valid = isinstance(upper, Real) and not isinstance(upper, bool)
-        if not valid or not isfinite(upper) or upper < 0:
+        if not valid or not 0 <= upper <= MAX_LIMIT:
             raise TabNASError(
-                f"the limit on {cost.name} must be a finite number of at least 0, got {upper!r}"
+                f"the limit on {cost.name} must be a finite number of at least 0, got {upper!r:.40}"
             )
         upper = int(upper) if upper == int(upper) else float(upper)
         object.__setattr__(self, "cost", cost)
@@ -108,10 +111,7 @@ class Budget:
         return {limit.cost.name: limit.cost(space, architecture) for limit in self.limits}
 
     def admits(self, space: SearchSpace, architecture: Architecture) -> bool:
-        """Return whether the architecture keeps all limits.
-
-        A `FeasibleSet` calls this for every architecture before it returns it.
-        """
+        """Return whether the architecture keeps all limits."""
         return all(limit.cost(space, architecture) <= limit.upper for limit in self.limits)
 
     def __eq__(self, other: object) -> bool:

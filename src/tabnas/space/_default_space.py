@@ -9,7 +9,7 @@ from typing import Any
 
 from tabnas.errors import check_int
 from tabnas.space._architecture import Architecture
-from tabnas.space._budget import Budget, Limit
+from tabnas.space._budget import MAX_LIMIT, Budget, Limit
 from tabnas.space._numeric_embeddings import NumericEmbeddings
 from tabnas.space._search_space import ABSENT, SearchSpace
 from tabnas.space.costs import ChainCost
@@ -138,7 +138,8 @@ def scale_limits(budget: Budget, space: SearchSpace, factor: float) -> Budget:
     for limit in budget.limits:
         fixed = limit.cost.fixed(space) if isinstance(limit.cost, ChainCost) else 0
         variable = max(0.0, limit.upper - fixed)
-        limits.append(Limit(limit.cost, limit.upper + (factor - 1) * variable))
+        scaled = limit.upper + (factor - 1) * variable
+        limits.append(Limit(limit.cost, min(scaled, MAX_LIMIT)))
     return Budget(*limits)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -212,6 +213,31 @@ class SearchSpace:
         if self.numeric_embeddings is None:
             return tuple(hidden)
         return self.numeric_embeddings.dimensions.index(architecture.dimension), *hidden
+
+    def check_choices(self, choices: Any) -> IntArray:
+        """Return choices, [..., layers], as an array; raise an error unless they are indices.
+
+        >>> space = SearchSpace([(8, 16), (0, 8)], inputs=4, outputs=1)
+        >>> space.check_choices([[1, 0]])
+        array([[1, 0]])
+        >>> space.check_choices([[8, 0]])
+        Traceback (most recent call last):
+        tabnas.errors.TabNASError: `choices` must be indices of candidates, got [8, 0]
+        """
+        array = np.asarray(choices)
+        counts = [len(layer) for layer in self.layers]
+        if array.shape[-1:] != (len(counts),):
+            raise TabNASError(
+                f"`choices` must have an index for each of the {len(counts)} layers, got the shape "
+                f"{array.shape}"
+            )
+        wrong = (array < 0) | (array >= counts)
+        if array.dtype.kind not in "iu":
+            wrong |= array != np.floor(array)
+        if wrong.any():
+            row = array[wrong.any(axis=-1)][0].tolist()
+            raise TabNASError(f"`choices` must be indices of candidates, got {row}")
+        return array.astype(np.int64, copy=False)
 
     def check_covers(self, architecture: Architecture) -> None:
         """Raise an error unless the architecture is a leading block of the largest network.

@@ -36,7 +36,7 @@ class BatchStrategy(Strategy):
         done = Counter(to_tuples(np.asarray(choices)[np.isfinite(quality)]))
         remaining = np.ones(len(self._pending), dtype=np.bool_)
         for index, row in enumerate(to_tuples(self._pending)):
-            remaining[index] = done[row] == 0
+            remaining[index] = done[row] <= 0
             done[row] -= 1
         self._pending = self._pending[remaining]
 

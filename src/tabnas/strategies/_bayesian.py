@@ -103,7 +103,7 @@ class BayesianOptimization(BatchStrategy):
         inside = self.feasible.contains(choices)
         mean = mean[first]  # repeats of an architecture have the same mean
         best = np.argsort(-mean[inside], kind="stable")[:n]
-        return [self.feasible.space.architecture(row) for row in choices[inside][best]]
+        return [self.feasible.architecture(row) for row in choices[inside][best]]
 
     # --- the process ------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tabnas.blas import single_threaded_blas
 from tabnas.errors import check_int
 from tabnas.feasible import FeasibleSet
 from tabnas.space import Architecture
@@ -16,7 +17,7 @@ from tabnas.strategies._surrogate import (
     Surrogate,
     fit_hyperparameters,
 )
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import BoolArray, FloatArray, IntArray
 
 REFIT_FACTOR = 1.5
 """Hyperparameters are fitted again after this many times as many evaluations."""
@@ -89,6 +90,13 @@ class Guided(BatchStrategy):
         inside = self.feasible.contains(seen)
         if self.initial_repeats > 0 and self.n_evaluations == len(seen) and inside.any():
             return _select_largest(observations.mean[inside], self.initial_repeats, seen[inside])
+        with single_threaded_blas():  # more threads would add in another order
+            return self._select_batch(seen, observations, inside)
+
+    def _select_batch(
+        self, seen: IntArray, observations: Observations, inside: BoolArray
+    ) -> IntArray:
+        """Return the choices with the largest expected gain by the model."""
         if self.n_evaluations >= self._refit_at:
             self._hyperparameters = fit_hyperparameters(
                 self._basis.degrees, observations, self._hyperparameters
@@ -117,12 +125,13 @@ class Guided(BatchStrategy):
         if self.n_evaluations == 0:
             return []
         seen, observations = self._summarize()
-        # The fit is not stored: a recommendation does not change what the search does next.
-        fitted = fit_hyperparameters(self._basis.degrees, observations, self._hyperparameters)
-        mean = Surrogate(self._basis.degrees, observations, fitted).predict_observed().mean
+        with single_threaded_blas():
+            # The fit is not stored: a recommendation does not change what the search does next.
+            fitted = fit_hyperparameters(self._basis.degrees, observations, self._hyperparameters)
+            mean = Surrogate(self._basis.degrees, observations, fitted).predict_observed().mean
         inside = self.feasible.contains(seen)
         best = _select_largest(mean[inside], n, seen[inside])
-        return [self.feasible.space.architecture(row) for row in best]
+        return [self.feasible.architecture(row) for row in best]
 
     def _summarize(self) -> tuple[IntArray, Observations]:
         """Return the distinct evaluated choices, [n, layers], and their observations."""

@@ -43,6 +43,12 @@ def optimize(strategy: Strategy, objective: Objective, n_evaluations: int) -> No
         evaluated &= np.cumsum(evaluated) <= n_evaluations - strategy.n_evaluations
         quality = np.full(len(choices), np.nan)
         quality[evaluated] = objective(choices[evaluated])
+        if not np.isfinite(quality[evaluated]).all():  # it would be suggested again and again
+            wrong = choices[evaluated & ~np.isfinite(quality)][0]
+            raise TabNASError(
+                "the quality of an architecture must be finite, but that of "
+                f"{strategy.feasible.space.architecture(wrong)} is not; return a low quality for it"
+            )
         strategy.update(choices, quality)
         without_evaluation = 0 if evaluated.any() else without_evaluation + len(choices)
         if without_evaluation >= MAX_WITHOUT_EVALUATION:

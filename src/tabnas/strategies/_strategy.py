@@ -50,6 +50,7 @@ class Strategy(ABC):
                 f"`choices` must have the shape {shape}, one row for each quality, got "
                 f"{choices.shape}"
             )
+        choices = self.feasible.space.check_choices(choices)
         evaluated = np.isfinite(quality)
         self._choices = np.concatenate([self._choices, choices[evaluated]])
         self._quality = np.concatenate([self._quality, quality[evaluated]])
@@ -63,7 +64,7 @@ class Strategy(ABC):
         choices, quality = self.mean_qualities()
         inside = self.feasible.contains(choices)
         best = np.argsort(-quality[inside], kind="stable")[:n]
-        return [self.feasible.space.architecture(row) for row in choices[inside][best]]
+        return [self.feasible.architecture(row) for row in choices[inside][best]]
 
     def mean_qualities(self) -> tuple[IntArray, FloatArray]:
         """Return the distinct evaluated choices, [n, layers], and their mean quality, [n]."""
