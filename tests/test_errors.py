@@ -16,7 +16,7 @@ import pytest
 import tabnas
 from tabnas import TabNASError
 
-EXAMPLES: dict[type, Any] = {str: "a text", int: 7, float: 0.5}
+EXAMPLES: dict[type, Any] = {str: "a text", int: 7, float: 0.5, bool: True}
 """An argument of every type that the exceptions of the package take."""
 
 

@@ -6,14 +6,18 @@ from tabnas.errors import TabNASError
 
 
 class NonFiniteLossError(TabNASError):
-    """The loss or gradient of a training step overflowed float32; the step was not taken."""
+    """A loss or gradient overflowed float32. If it was that of a step, this was not taken."""
 
-    def __init__(self, step: int, loss: float, learning_rate: float) -> None:
+    def __init__(
+        self, step: int, loss: float, learning_rate: float, *, is_validation: bool = False
+    ) -> None:
+        what = f"the loss or gradient of training step {step} is {loss} and the step was not taken"
+        if is_validation:
+            what = f"the validation loss after training step {step} is {loss}"
         super().__init__(
-            f"the loss or gradient of training step {step} is {loss} and the step was not taken: "
-            f"training has diverged. A learning rate well below {learning_rate:g} usually helps; "
-            "otherwise look for extreme values among the inputs, targets or row weights, and "
-            "standardise numeric columns and regression targets."
+            f"{what}: training has diverged. A learning rate well below {learning_rate:g} usually "
+            "helps; otherwise look for extreme values among the inputs, targets or row weights, "
+            "and standardise numeric columns and regression targets."
         )
         self.step = step
 

@@ -212,7 +212,7 @@ class Trainer:
         (loss,) = self.net.losses([self.child], self.validation)
         if not isfinite(loss):
             learning_rate = self.settings.schedule(step=self.step - 1, steps=self.steps)
-            raise NonFiniteLossError(self.net.steps, loss, learning_rate)
+            raise NonFiniteLossError(self.net.steps, loss, learning_rate, is_validation=True)
         result.validation_losses.append(loss)
         if loss < result.best_loss:
             result.best_loss = loss
