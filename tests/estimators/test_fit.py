@@ -464,3 +464,21 @@ def test_an_interrupted_fit_resumes_to_the_same_bits(
     assert same(whole.model_, loaded.model_)
     with pytest.raises(TabNASError, match="is finished"):
         TabNASClassifier(**SMALL).fit(*birds, run_dir=tmp_path / "run")
+
+
+def test_masked_values_are_missing() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 2))
+    y = np.where(values[:, 0] > 0, "a", "b")
+    masked = np.ma.MaskedArray(values, mask=rng.random((60, 2)) < 0.2)
+    filled = np.where(np.ma.getmaskarray(masked), np.nan, values)
+    classifier = TabNASClassifier(**SMALL).fit(masked, y)
+    expected = TabNASClassifier(**SMALL).fit(filled, y).predict_proba(filled)
+    np.testing.assert_array_equal(classifier.predict_proba(masked), expected)
+    texts = np.ma.MaskedArray([["u"], ["v"]] * 30, mask=[[False], [True]] * 30)
+    assert TabNASClassifier(**SMALL).fit(texts, ["a", "b"] * 30).score(texts, ["a", "b"] * 30) == 1
+    few = np.arange(60) < 3
+    with pytest.raises(TabNASError, match="y must have a value for every row, but 3 are masked"):
+        classifier.fit(values, np.ma.MaskedArray(np.arange(60) % 2, mask=few))
+    with pytest.raises(TabNASError, match=r"sample_weight must be finite .* but some are masked"):
+        classifier.fit(values, y, sample_weight=np.ma.MaskedArray(np.ones(60), mask=few))

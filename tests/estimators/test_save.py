@@ -11,8 +11,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from tabnas.data import Table
 from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
+from tabnas.runs import LabelledTable, RunSettings, run_in_folder
+from tests.conftest import BRIEF, patch_plan_constants
 from tests.estimators.conftest import SMALL
 
 
@@ -35,15 +38,19 @@ def test_a_saved_classifier_predicts_as_before(birds: Any, tmp_path: Path) -> No
     assert clone(loaded).get_params() == loaded.get_params()
 
 
-@pytest.mark.parametrize("labels", [["a", "b"], [3, 5, 8], [1.0, 2.0], [False, True]])
-def test_labels_survive_a_folder(labels: list[Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "labels",
+    [["a", "b"], [3, 5, 8], [1.0, 2.0], [False, True], np.array([7, 2**63 + 1], np.uint64)],
+    ids=str,
+)
+def test_labels_survive_a_folder(labels: Any, tmp_path: Path) -> None:
     codes = np.arange(40) % len(labels)
     features = codes[:, None] + np.linspace(0, 0.5, 40)[:, None]
     classifier = TabNASClassifier(**SMALL).fit(features, np.array(labels)[codes])
     classifier.save(tmp_path / "model")
     loaded = TabNASClassifier.load(tmp_path / "model")
     assert loaded.classes_.dtype == classifier.classes_.dtype
-    assert loaded.classes_.tolist() == labels
+    assert loaded.classes_.tolist() == list(labels)
     assert not hasattr(loaded, "feature_names_in_")
 
 
@@ -86,3 +93,18 @@ def test_pickles_are_whole(birds: Any) -> None:
     np.testing.assert_array_equal(copy.predict_proba(birds[0]), classifier.predict_proba(birds[0]))
     assert copy.result_ == classifier.result_
     assert copy.history_ == classifier.history_
+
+
+def test_a_loaded_run_does_not_need_the_columns_that_it_does_not_use(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=80), "z": rng.normal(size=80), "id": range(80)})
+    table = Table.from_data(frame.assign(y=np.where(frame.x > 0, "a", "b")))
+    settings = RunSettings(limits={"parameters": 100}, drop=("id",), reference_models=False)
+    with patch_plan_constants(BRIEF):
+        run_in_folder(tmp_path / "run", LabelledTable.from_table(table, "y"), settings)
+    loaded = TabNASClassifier.load(tmp_path / "run")
+    assert loaded.feature_names_in_.tolist() == ["x", "z"]
+    assert loaded.n_features_in_ == 2
+    np.testing.assert_array_equal(loaded.predict(frame), loaded.predict(frame[["x", "z"]]))
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame[["x", "id"]])

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tabnas.data import Table
+from tabnas.data import ClassTarget, Table
 from tabnas.errors import TabNASError
 from tabnas.files import atomic_file
 from tabnas.formatting import sanitize
@@ -43,7 +43,7 @@ def predict_chunks(
     With `printable`, names and texts have no control characters.
     """
     names = column_names(model.target.name, model.classes)
-    labels = pa.array(np.array(model.classes)) if model.classes else None
+    labels = pa.array(model.target.labels) if isinstance(model.target, ClassTarget) else None
 
     def make_chunk(raw: Any) -> Chunk:
         answers = model.decode(raw)

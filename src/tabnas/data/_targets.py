@@ -178,9 +178,14 @@ class ClassTarget(Target):
             raise RowError(f"the target {self.name!r} in", row, problem)
         return np.asarray(codes.to_numpy(), np.int32)
 
+    @property
+    def labels(self) -> NDArray[Any]:
+        """The classes as an array, in their original type."""
+        return _make_label_array(self.classes)
+
     def decode(self, codes: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """Return the labels of class indices, in their original type."""
-        return np.asarray(_make_label_array(self.classes)[codes])
+        return np.asarray(self.labels[codes])
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": self.kind, "name": self.name, "classes": list(self.classes)}

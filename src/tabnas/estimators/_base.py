@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tabnas.data import Table
+from tabnas.data import ClassTarget, Table
 from tabnas.errors import TabNASError
 from tabnas.estimators._features import categorical_kinds, check_features
 from tabnas.estimators._progress_logger import ProgressLogger
@@ -248,11 +248,13 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         loaded = cls(**{f"max_{name}": model.limits.get(name) for name in limit_names(cls)})
         loaded._check_model(model, str(folder))
         loaded._set_model(model)
-        if model.classes:
-            loaded.classes_ = np.array(model.classes)
-        loaded.n_features_in_ = len(model.feature_names)
+        if isinstance(model.target, ClassTarget):
+            loaded.classes_ = model.target.labels
+        names = model.feature_names
         if model.encoder.has_names:
-            loaded.feature_names_in_ = np.array(model.feature_names, dtype=object)
+            names = tuple(name for name in names if name not in model.encoder.dropped)
+            loaded.feature_names_in_ = np.array(names, dtype=object)
+        loaded.n_features_in_ = len(names)
         return loaded
 
     def _check_model(self, model: Model, folder: str) -> None:

@@ -92,8 +92,9 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         mask. Texts and categorical columns of a frame are detected.
     validation_fraction : float, default=0.2
         Fraction of the rows on which the search evaluates architectures. Up to 3,000 rows,
-        candidates are chosen by cross-validation on all rows. `fit` also takes `groups` that no
-        split separates, and validation rows of your own, `X_val` and `y_val`.
+        candidates are chosen by cross-validation on all rows, unless validation rows are given or
+        there are fewer than ten groups. `fit` also takes `groups` that no split separates, and
+        validation rows of your own, `X_val` and `y_val`.
     candidates : int or None, default=None
         How many of the most promising architectures of the search are trained from scratch to
         choose from, widened until they use up the limits. None means two, networks of equally wide
@@ -105,11 +106,11 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         means no limit.
     refit : bool, default=True
         Whether the chosen network is trained again on all rows, including the validation rows,
-        for the best number of epochs. Up to 3,000 rows it always is. `fit` holds out no test rows;
-        `tabnas search --refit` trains on those, too, and only if asked for.
+        for the best number of epochs. If candidates are cross-validated, it always is. `fit` holds
+        out no test rows; `tabnas search --refit` trains on those, too, and only if asked for.
     n_jobs : int or None, default=None
-        The number of threads, which does not affect the result; None and -1 mean all cores that
-        the machine allows, -2 all but one.
+        The number of threads, which does not affect the result unless `time` is set; None and -1
+        mean all cores that the machine allows, -2 all but one.
     random_state : int, RandomState or None, default=None
         An integer makes `fit` reproducible bit for bit.
     verbose : int, default=0

@@ -21,13 +21,22 @@ def check_features(estimator: Any, features: Any, *, reset: bool) -> Table:
     """
     if _is_frame(features):
         table = _table_from_frame(features)
-        validated = table.arrow if table.has_names else features
+        validated = features
+        if table.has_names:
+            unused = set() if reset else _find_unused(estimator)
+            validated = table.drop([name for name in table if name in unused]).arrow
         _check_not_empty(table)
     else:
         validated = _check_array(estimator, features)
         table = Table.from_data(validated)
     validate_data(estimator, validated, reset=reset, skip_check_array=True)
     return table
+
+
+def _find_unused(estimator: Any) -> set[str]:
+    """Return the columns that a loaded model does not use: new rows may have them or not."""
+    model = getattr(estimator, "model_", None)
+    return set(model.encoder.dropped) if model is not None else set()
 
 
 def _is_frame(features: Any) -> bool:
@@ -56,6 +65,10 @@ def _check_array(estimator: Any, features: Any) -> Any:
     if isinstance(features, Sequence) and not isinstance(features, str | bytes):
         # as objects, so that one text in a row does not turn all its numbers into texts
         features = _object_array(features)
+    if isinstance(features, np.ma.MaskedArray):  # scikit-learn would take what is behind the mask
+        is_number = features.dtype.kind in "iuf"
+        features = features.astype(np.float64 if is_number else object)
+        features = features.filled(np.nan if is_number else None)
     return check_array(
         features, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X"
     )

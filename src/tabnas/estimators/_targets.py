@@ -33,6 +33,11 @@ def check_y(estimator: Any, y: Any, rows: int, *, suffix: str = "") -> NDArray[A
         raise TabNASError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
+    if np.ma.is_masked(y):
+        raise TabNASError(
+            f"y{suffix} must have a value for every row, but "
+            f"{int(np.ma.getmaskarray(y).sum())} are masked; remove such rows"
+        )
     if hasattr(getattr(y, "dtype", None), "na_value"):  # scikit-learn makes them floats
         if y.isna().any():
             raise TabNASError(
@@ -110,6 +115,8 @@ def check_sample_weight(sample_weight: Any, rows: int) -> FloatArray | None:
     """Return the weights, scaled to a maximum of 1, or None if all rows have the same."""
     if sample_weight is None:
         return None
+    if np.ma.is_masked(sample_weight):
+        raise TabNASError("sample_weight must be finite and at least zero, but some are masked")
     try:
         weight = np.array(sample_weight, np.float64)
     except (TypeError, ValueError):

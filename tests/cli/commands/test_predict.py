@@ -6,13 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
 from tabnas.cli._main import run
 from tabnas.data import read_table
 from tests.cli.commands.test_search import run_refused
-from tests.cli.conftest import ROWS, change, make_columns, write_csv
+from tests.cli.conftest import BRIEF, ROWS, change, make_columns, write_csv
 
 PROBABILITIES = ("probability of high", "probability of low")
 
@@ -50,6 +52,16 @@ def test_every_format(ending: str, finished: Path, here: Path) -> None:
     else:
         assert len(out.read_text(encoding="utf-8").splitlines()) == ROWS + 1
     assert [path.name for path in here.iterdir()] == [out.name]
+
+
+def test_large_integers_as_labels_are_not_rounded(here: Path) -> None:
+    labels = [7, 2**63 + 1]
+    x = np.arange(60) % 2
+    parquet.write_table(pa.table({"x": x, "y": np.array(labels, np.uint64)[x]}), "rows.parquet")
+    search = ["search", "rows.parquet", "--target", "y", "--max-parameters", "200", *BRIEF]
+    assert run([*search, "--out", "r"]) == 0
+    assert run(["predict", "r", "rows.parquet", "--out", "p.parquet"]) == 0
+    assert set(parquet.read_table("p.parquet")["y"].to_pylist()) <= set(labels)
 
 
 def test_order_and_number_of_columns_do_not_matter(finished: Path, here: Path) -> None:
