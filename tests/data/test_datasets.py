@@ -8,7 +8,7 @@ import pytest
 
 from tabnas import TabNASError
 from tabnas.cli._main import run
-from tabnas.data import list_datasets, load_dataset
+from tabnas.data import DataWarning, TableEncoder, list_datasets, load_dataset
 from tabnas.data.datasets import _scikit_learn
 
 
@@ -95,3 +95,13 @@ def test_the_command_lists_the_datasets(capsys: pytest.CaptureFixture[str]) -> N
     assert {"iris", "volkert"} <= set(names)
     assert run(["datasets"]) == 0
     assert "OpenML 41166" in capsys.readouterr().out
+
+
+def test_files_of_the_folder_are_read_with_the_decimal_mark(tmp_path: Path) -> None:
+    (tmp_path / "prices.csv").write_text('price,code,y\n1.234,007,a\n"2,5",010,b\n')
+    dataset = load_dataset("prices", target="y", folder=tmp_path, text=["code"], decimal=",")
+    assert dataset.table.arrow.to_pydict()["code"] == ["007", "010"]
+    assert dataset.table.decimals.mark == ","
+    with pytest.warns(DataWarning, match="'1.234' as 1234"):
+        encoder = TableEncoder.fit(dataset.table, drop=["y"], kinds={"code": "categorical"})
+    assert encoder.columns[0].read(dataset.table.column("price")).tolist() == [1234.0, 2.5]

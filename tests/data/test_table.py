@@ -123,6 +123,9 @@ def test_arrays() -> None:
     assert Table.from_data(structured).has_names
     masked = np.ma.MaskedArray([[1.0, 2.0], [3.0, 4.0]], mask=[[True, False], [False, False]])
     assert Table.from_data(masked).arrow.to_pydict() == {"x0": [None, 3.0], "x1": [2.0, 4.0]}
+    for column in (np.zeros((2, 1)), np.zeros((2, 3)), np.ma.zeros((2, 1)), np.array(3.0)):
+        with pytest.raises(TabNASError, match="the column 'x' must have one dimension, got an arr"):
+            Table.from_data({"x": column, "y": [1, 2]})
     rows = Table.from_data([[1, "u", None], [2, "v", 2.5]])
     assert rows.arrow.to_pydict() == {"x0": [1, 2], "x1": ["u", "v"], "x2": [None, 2.5]}
     for bad in (np.zeros(3), np.zeros((2, 2, 2)), [1, 2], [[1, 2], [3]]):

@@ -95,7 +95,7 @@ def load_table(
     The columns `text` of a file are read as texts; `decimal` is its decimal mark, if known.
     """
     from tabnas.data import load_dataset, read_table
-    from tabnas.data.lowlevel import set_decimal_mark
+    from tabnas.data.datasets import find_tables
 
     configure_arrow()
     if "://" in source:
@@ -104,14 +104,14 @@ def load_table(
             "and name the file"
         )
     path = Path(source)
-    if path.exists() or path.suffix:
+    if path.exists() or (path.suffix and not find_tables(source)):
         if target is None:
             raise TabNASError(
                 f"a file must come with --target NAME, the column to predict{_list_columns(path)}"
             )
         return read_table(path, text=text, decimal=decimal), target
     try:
-        dataset = load_dataset(source, target=target)
+        dataset = load_dataset(source, target=target, text=text, decimal=decimal)
     except TabNASError as error:
         near = find_nearest(source, _tables_by_stem())
         if near is None or "did you mean" in str(error):
@@ -119,7 +119,7 @@ def load_table(
         raise TabNASError(
             f"there is no dataset {source!r}; did you mean the file {_tables_by_stem()[near]!r}?"
         ) from None
-    return set_decimal_mark(dataset.table, decimal), target or dataset.target
+    return dataset.table, target or dataset.target
 
 
 def _tables_by_stem() -> dict[str, str]:

@@ -101,6 +101,11 @@ def to_arrow(name: str, values: Any) -> Any:
         return values
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
         raise TabNASError(f"the column {name!r} must hold values, got {type(values).__name__}")
+    if getattr(values, "ndim", 1) != 1:
+        raise TabNASError(
+            f"the column {name!r} must have one dimension, got an array of the shape "
+            f"{tuple(values.shape)}; give each of its columns a name"
+        )
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(values.data, mask=np.ma.getmaskarray(values))
     if type(values).__module__.split(".")[0] == "pandas":

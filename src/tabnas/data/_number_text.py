@@ -7,7 +7,7 @@ with both, `1.234`, and then other columns of the table, or the user, must decid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,13 +74,18 @@ class DecimalContext:
     )  # of columns that show it for certain
     shown: Mapping[str, str | None] = field(default_factory=dict)
     """What each column of texts shows for certain; empty if the user has given the mark."""
+    _common: dict[tuple[str, ...], str | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    def mark_for(self, name: str, numbers: Iterable[str]) -> str | None:
+    def mark_for(self, name: str, numbers: tuple[str, ...]) -> str | None:
         """Return the mark that columns of numbers show; others, such as codes, do not count."""
         if name not in self.shown:
             return self.mark
-        marks = {self.shown[other] for other in numbers if self.shown.get(other)}
-        return marks.pop() if len(marks) == 1 else None
+        if numbers not in self._common:  # once for thousands of columns
+            marks = {self.shown[other] for other in numbers if self.shown.get(other)}
+            self._common[numbers] = marks.pop() if len(marks) == 1 else None
+        return self._common[numbers]
 
     def number_format(self, name: str) -> NumberFormat:
         """Return how a column of numbers is written in other files like this one."""

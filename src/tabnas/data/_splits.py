@@ -171,9 +171,7 @@ def to_times(name: str, column: pa.ChunkedArray) -> FloatArray:
         )
     if np.isnan(values).any():
         row = int(np.isnan(values).argmax())
-        raise TabNASError(
-            f"the column {name!r} must tell when each row was, but row {row + 1} is missing"
-        )
+        raise RowError(f"the column {name!r} must tell when each row was, but", row, "is missing")
     return np.asarray(values, np.float64)
 
 

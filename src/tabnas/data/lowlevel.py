@@ -18,11 +18,13 @@ from tabnas.data._number_text import (
     DecimalContext,
     DecimalMarkDetector,
     NumberFormat,
+    are_number_like,
     check_decimal_mark,
 )
 from tabnas.data._readers import check_table_file, find_csv_format
 from tabnas.data._table import read_ahead, set_decimal_mark
 from tabnas.data._targets import (
+    MAX_INTEGER_CLASSES,
     describe_labels,
     find_na_values,
     fit_number_format,
@@ -34,6 +36,7 @@ from tabnas.data._values import (
     factorize_texts,
     is_datetime_type,
     is_missing,
+    is_numeric_type,
     is_text,
     renumber_rows,
     to_numbers,
@@ -53,6 +56,7 @@ from tabnas.data.csv_files import (
 
 __all__ = [
     "DEFAULT_NUMBER_FORMAT",
+    "MAX_INTEGER_CLASSES",
     "PANDAS_INDEX",
     "ColumnSchema",
     "CsvFormat",
@@ -61,6 +65,7 @@ __all__ = [
     "FileStart",
     "NumberFormat",
     "RowError",
+    "are_number_like",
     "check_decimal_mark",
     "check_table_file",
     "decode_dictionary",
@@ -77,6 +82,7 @@ __all__ = [
     "is_contradiction",
     "is_datetime_type",
     "is_missing",
+    "is_numeric_type",
     "is_text",
     "looks_like_identifier",
     "make_decimal_context",

@@ -183,6 +183,12 @@ class CsvFormat:
                     "quote that is meant as such, and quote its value"
                 )
             values = format_count(int(expected), "value")
+            if not self.skip:  # the names are fixed by the format
+                return (
+                    f"{path.name!r} must have {values} in every row and no names above them, as "
+                    f"Criteo's .txt files have, but {row} has {actual}; call a table with names "
+                    ".csv or .tsv"
+                )
             remedy = (
                 "remove a title or comment above the names of the columns"
                 if len(self.header) == 1 or self.header[0].startswith("#")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from tabnas.data._readers import read_table
+from tabnas.data._table import set_decimal_mark
 from tabnas.data.datasets import _bundled, _openml, _scikit_learn
 from tabnas.data.datasets._bundled import bundled_file
 from tabnas.data.datasets._dataset import Dataset, Listing, NamedDataset
-from tabnas.data.datasets._folder import data_folder, list_tables, table_name
+from tabnas.data.datasets._folder import data_folder, find_tables, list_tables
 from tabnas.data.datasets._openml import load_from_openml
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.registries import by_name
@@ -20,6 +23,7 @@ __all__ = [
     "NamedDataset",
     "bundled_file",
     "data_folder",
+    "find_tables",
     "list_datasets",
     "load_dataset",
 ]
@@ -37,13 +41,21 @@ def list_datasets(folder: Path | None = None) -> list[Listing]:
     return [*named, *(Listing(path.name, "folder", str(path.parent)) for path in files)]
 
 
-def load_dataset(name: str, *, target: str | None = None, folder: Path | None = None) -> Dataset:
+def load_dataset(
+    name: str,
+    *,
+    target: str | None = None,
+    folder: Path | None = None,
+    text: Collection[str] = (),
+    decimal: str | None = None,
+) -> Dataset:
     """Load a dataset by its name, an OpenML number, or a file's name in the data folder.
 
     A file in the data folder goes before a dataset of the same name. `target` names the column to
-    predict, where the dataset does not say: files do not.
+    predict, where the dataset does not say: files do not. `text` and `decimal` are those of
+    `read_table`.
     """
-    paths = [p for p in list_tables(folder or data_folder()) if name in (p.name, table_name(p))]
+    paths = find_tables(name, folder)
     if len(paths) > 1:
         raise TabNASError(
             f"{name!r} must be one file, but it is {', '.join(path.name for path in paths)}; "
@@ -52,10 +64,13 @@ def load_dataset(name: str, *, target: str | None = None, folder: Path | None = 
     for path in paths:
         if target is None:
             raise TabNASError(f"the file {path.name!r} needs the name of its target column")
-        return Dataset(name, read_table(path), target)
+        return Dataset(name, read_table(path, text=text, decimal=decimal), target)
+    dataset = None
     if name in DATASETS:
-        return DATASETS[name].load()
-    if name.isdecimal():
-        return load_from_openml(name, int(name))
+        dataset = DATASETS[name].load()
+    elif name.isdecimal():
+        dataset = load_from_openml(name, int(name))
+    if dataset is not None:
+        return replace(dataset, table=set_decimal_mark(dataset.table, decimal))
     known = [listing.name for listing in list_datasets(folder)]
     raise TabNASError(f"there is no dataset {name!r}; {did_you_mean(name, known)}")

@@ -35,3 +35,8 @@ def table_name(path: Path) -> str:
     name = path.name.lower().removesuffix(".gz")
     ending = next((ending for ending in READERS if name.endswith(ending)), None)
     return path.name if ending is None else path.name[: len(name) - len(ending)]
+
+
+def find_tables(name: str, folder: Path | None = None) -> list[Path]:
+    """Return the tables of the data folder with this name, with their ending or without."""
+    return [p for p in list_tables(folder or data_folder()) if name in (p.name, table_name(p))]
