@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tabnas.stores import StoreSettings
+import numpy as np
+import pytest
+
+from tabnas.errors import TabNASError
+from tabnas.stores import StoreSettings, _first_rows, encode_store
 from tabnas.stores._first_pass import EncodingContext, summarize_pieces
 from tabnas.stores._first_rows import read_first_rows
 from tabnas.stores._layout import find_layout
@@ -44,3 +48,20 @@ def test_small_pieces_are_joined(tmp_path: Path, small_chunks: Callable[[int, in
         again = list(summarize_pieces(context, before, lambda rows, size: None))
         assert [pieces for pieces, _ in again] == [pieces for pieces, _ in summaries[n_known:]]
         assert [one.target for _, one in again] == [one.target for _, one in summaries[n_known:]]
+
+
+def test_a_target_that_begins_with_few_integers_needs_a_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file sorted by a count: the first rows look like classes."""
+    monkeypatch.setattr(_first_rows, "MAX_FIRST_ROWS", 50)
+    counts = np.arange(600) // 10
+    columns = {"x": list(np.sin(counts)), "y": list(counts)}
+    path = write_csv(tmp_path / "counts.csv", columns)
+    with pytest.raises(TabNASError, match="'y' has at most 30 different integers in its first row"):
+        encode_store(path, tmp_path / "store", target="y")
+    for task, name in (("regression", "regression"), ("classification", "multiclass")):
+        store = encode_store(path, tmp_path / task, target="y", task=task)
+        assert store.target.task == name
+    texts = write_csv(tmp_path / "texts.csv", columns | {"y": [f"c{y}" for y in counts]})
+    assert len(encode_store(texts, tmp_path / "texts", target="y").target.classes) == 60

@@ -183,6 +183,8 @@ class Summarizer:
             stats = merge_target_stats(self._target, stats)
         if isinstance(stats, LabelStats):
             stats.check_count(name)
+            if self.context.settings.task is None:
+                stats.check_task(name)
         self._target = stats
 
     def summary(self) -> Summary:

@@ -11,7 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tabnas.data import ClassTarget, NumberTarget, to_booleans, to_numbers, to_texts
-from tabnas.data.lowlevel import DEFAULT_NUMBER_FORMAT, NumberFormat, RowError, is_text
+from tabnas.data.lowlevel import (
+    DEFAULT_NUMBER_FORMAT,
+    MAX_INTEGER_CLASSES,
+    NumberFormat,
+    RowError,
+    are_number_like,
+    is_numeric_type,
+    is_text,
+)
 from tabnas.errors import TabNASError
 from tabnas.types import FloatArray
 
@@ -46,6 +54,19 @@ class LabelStats:
                 "they show one; give more rows"
             )
         return target
+
+    def check_task(self, name: str) -> None:
+        """Raise an error if the first rows have shown a few integers, but all rows show many."""
+        labels = self.all_labels
+        is_number = is_numeric_type(labels.type) or (
+            pa.types.is_string(labels.type) and are_number_like(labels).all()
+        )
+        if is_number and len(labels) > MAX_INTEGER_CLASSES:
+            raise TabNASError(
+                f"the target {name!r} has at most {MAX_INTEGER_CLASSES} different integers in its "
+                "first rows, but more later; say what it is with --task regression or --task "
+                "classification (in Python: task)"
+            )
 
     def check_count(self, name: str) -> None:
         """Raise an error if there are too many labels, which could fill the memory."""
@@ -138,7 +159,8 @@ def cast_labels(
         raise RowError(
             f"the target {name!r} must hold {wanted}, as its first rows do, but",
             row,
-            f"is {values[row].as_py()!r}; replace it, or leave the row out",
+            f"is {values[row].as_py()!r}; replace it, leave the row out, or declare a quantity "
+            "with --task regression",
         ) from None
 
 

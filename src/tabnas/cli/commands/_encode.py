@@ -66,8 +66,8 @@ def encode(
     The files are read twice in chunks: first to learn the columns, then to encode them. The memory
     does not grow with the number of rows.
 
-    After an interruption, the same command continues where it was. A gzipped file is read again
-    from its start.
+    After an interruption, the same command continues where it was. A text file that was being
+    copied is read again from its start.
 
     For example:
 
