@@ -16,7 +16,7 @@ from tabnas.latency._terms import Microseconds, fit_nonnegative
 from tabnas.types import FloatArray
 
 NUMERIC_KINDS = ("numeric", "boolean")
-CATEGORICAL_KINDS = ("categorical",)
+CATEGORICAL_KINDS = ("categorical", "hashed")
 DATETIME_KINDS = ("datetime",)
 
 
@@ -32,7 +32,7 @@ class ColumnTerms:
     answer_us: Microseconds  # labels and probabilities from the network's outputs
     numeric_once_us: Microseconds  # once, if there are numeric or boolean columns
     numeric_each_us: Microseconds  # for each numeric or boolean column
-    category_each_us: Microseconds  # for each categorical column, its embedding included
+    category_each_us: Microseconds  # for each categorical or hashed column, with its embedding
     datetime_once_us: Microseconds  # once, if there are datetime columns
     datetime_each_us: Microseconds  # for each datetime column
 

@@ -386,6 +386,13 @@ def test_an_empty_list_is_not_measured(table_file: str) -> None:
 # -- other machines --------------------------------------------------------------------------------
 
 
+def test_hashed_columns_have_no_latency_in_onnxruntime(table_file: str) -> None:
+    machine = FakeMachine()
+    with pytest.raises(TabNASError, match=r"'colour' is hashed, .*limit that of C with --runtime"):
+        make_run(machine, table_file, kinds={"colour": "hashed"})
+    assert machine.calls == []
+
+
 def test_a_table_of_another_machine_predicts_and_leaves_a_note(tmp_path: Path) -> None:
     path = tmp_path / "device.json"
     path.write_text(make_latency_table().to_json())

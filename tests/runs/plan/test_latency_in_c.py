@@ -250,3 +250,15 @@ def test_settings_that_contradict_the_runtime_are_refused() -> None:
         RunSettings(limits={"latency_us": 1}, runtime="c", precision="float16")
     with pytest.raises(TabNASError, match="runtime must be 'onnxruntime' or 'c', got 'C'"):
         RunSettings(limits={"latency_us": 1}, runtime="C")
+
+
+def test_hashed_columns_take_as_long_as_categories(table_file: str, tmp_path: Path) -> None:
+    path = tmp_path / "device.json"
+    path.write_text(make_c_table().to_json())
+    overheads = [
+        plan(FakeC(), make_settings(str(path), {"latency_us": 9.0}, kinds={"colour": kind}))
+        .plan.latency.costs["latency_us"]
+        .overhead_us
+        for kind in ("categorical", "hashed")
+    ]
+    assert overheads[0] == overheads[1]

@@ -443,3 +443,6 @@ def test_a_search_that_does_not_fit_into_memory_is_refused() -> None:
     settings = RunSettings(limits={"parameters": 300}, widths=(0, 8, 16_384), layers=20)
     with pytest.raises(TabNASError, match="the SuperNet may take at most"):
         plan_run(data, settings)
+    settings = replace(settings, widths=(0, 8, 8_192), layers=2, workers=64)
+    with pytest.raises(TabNASError, match="or fewer layers or workers"):
+        plan_run(data, settings)

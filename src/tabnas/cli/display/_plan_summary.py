@@ -49,7 +49,9 @@ def _describe_run(run: PlannedRun) -> dict[str, Any]:
         "inputs": feasible.space.inputs,
         "outputs": feasible.space.outputs,
         "embedding_parameters": feasible.space.embedding_parameters,
-        "network_bytes": estimate_network_bytes(feasible.space, data.spec, plan.optimizer),
+        "network_bytes": estimate_network_bytes(
+            feasible.space, data.spec, plan.optimizer, plan.search.workers
+        ),
         "columns": data.encoder.describe(),
         "limits": {limit.cost.name: limit.upper for limit in feasible.budget.limits},
         "precisions": [str(precision) for precision in plan.precisions],

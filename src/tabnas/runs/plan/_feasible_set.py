@@ -47,7 +47,7 @@ def make_feasible_set(
     """Return the feasible set; an error for an empty one says what would help."""
     budget = settings.full_budget(latency.costs if latency else {})
     space = make_space(data, settings, budget, limit_share)
-    check_memory(space, data.spec, optimizer)
+    check_memory(space, data.spec, optimizer, settings.workers)
     try:
         return FeasibleSet(space, budget)
     except InfeasibleError as error:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tabnas.data import Table
+from tabnas.data.columns import HashedColumn
 from tabnas.decoding import DecodeError, to_builtins
 from tabnas.errors import TabNASError
 from tabnas.latency import (
@@ -205,6 +206,8 @@ def plan_latency(
     if not names:
         return None
     runtime = RUNTIMES[settings.runtime]
+    if runtime is RUNTIMES["onnxruntime"]:
+        _refuse_hashed_columns(data)
     measure = measure or partial(measure_models, runtime=runtime)
     precisions = runtime.precisions_to_measure(settings.precisions)
     embeddings = data.spec.inputs.numeric_embeddings(settings.candidate_numeric_dimensions)
@@ -249,6 +252,16 @@ def plan_latency(
         sample=data.latency_rows,
         measure=measure,
     )
+
+
+def _refuse_hashed_columns(data: PreparedData) -> None:
+    hashed = [c.name for c in data.encoder.columns if isinstance(c, HashedColumn)]
+    if hashed:
+        raise TabNASError(
+            f"the column {hashed[0]!r} is hashed, which ONNX files do not support, so its "
+            "latency in onnxruntime cannot be limited; limit that of C with --runtime c (in "
+            "Python: runtime='c'), or make the column categorical"
+        )
 
 
 def _load_table(

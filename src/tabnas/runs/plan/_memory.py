@@ -14,11 +14,12 @@ MAX_BYTES = 3 << 30
 
 
 def estimate_network_bytes(
-    space: SearchSpace, spec: NetworkSpec, optimizer: Optimizer
+    space: SearchSpace, spec: NetworkSpec, optimizer: Optimizer, workers: int = 1
 ) -> dict[str, int]:
     """Return the bytes of the SuperNet's embeddings and layers, with the optimizer's moments.
 
-    Embedding tables are completely in memory; a step reads and updates only the rows in use.
+    Embedding tables are completely in memory; a step reads and updates only the rows in use. Every
+    further worker has gradients of all layers.
     """
     copies = FLOAT_BYTES * (1 + optimizer.moments)
     embeddings = space.numeric_embeddings
@@ -30,18 +31,21 @@ def estimate_network_bytes(
     heads = sum((width + 1) * spec.outputs for width in widest)
     return {
         "embeddings": copies * tables,
-        "layers": copies * (layers + heads),
+        "layers": (copies + FLOAT_BYTES * (workers - 1)) * (layers + heads),
     }
 
 
-def check_memory(space: SearchSpace, spec: NetworkSpec, optimizer: Optimizer) -> None:
+def check_memory(
+    space: SearchSpace, spec: NetworkSpec, optimizer: Optimizer, workers: int = 1
+) -> None:
     """Raise an error if the networks of a space would take too much memory."""
-    sizes = estimate_network_bytes(space, spec, optimizer)
+    sizes = estimate_network_bytes(space, spec, optimizer, workers)
     if sum(sizes.values()) <= MAX_BYTES:
         return
     gigabytes = {name: f"{count / 1e9:.1f} GB" for name, count in sizes.items()}
     advice = (
         f"name smaller widths than {max(map(max, space.widths)):,}, or fewer layers"
+        f"{' or workers' if workers > 1 else ''}"
         if sizes["layers"] > sizes["embeddings"]
         else "limit parameters or bytes, which limits vocabularies, too, or drop the columns with "
         "the most categories; a store can be encoded with fewer --buckets or --max-categories"
