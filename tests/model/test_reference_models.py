@@ -95,6 +95,14 @@ def test_boosted_trees_equal_those_of_scikit_learn(mixed: Fitted):
     assert boosted.trees == 100
 
 
+def test_seeds_may_be_larger_than_those_of_scikit_learn(mixed: Fitted) -> None:
+    rows, is_category = make_tree_rows(mixed, slice(None)), make_tree_inputs(mixed).is_category
+    trees = fit_boosted_trees(
+        mixed.model.target, is_category, rows, [rows.inputs], seed=20240131120000, max_iterations=2
+    )
+    assert trees.trees == 2
+
+
 def test_validation_rows_stop_the_training_of_trees(diabetes: Fitted):
     train, validation = (
         make_tree_rows(diabetes, slice(0, 300)),

@@ -121,7 +121,7 @@ def fit_boosted_trees(
         weight=weight,
         stopping=_early_stopping(target, y, validation, rng),
         settings={
-            "random_state": seed,
+            "random_state": seed % 2**32,  # the largest that scikit-learn takes
             "max_iter": max_iterations,
             "categorical_features": list(is_category) if any(is_category) else None,
         },

@@ -329,3 +329,18 @@ def test_wrong_answers_to_rows_of_the_table_are_refused() -> None:
         TabNASError, match=r"^in the rows without a target, .* row 13 is 'yes'; .* empty$"
     ):
         prepare("kind", "p_low", table=hide("kind", p_low=texts))
+
+
+def test_errors_about_answers_name_rows_of_the_table_of_the_user() -> None:
+    texts = [f"{x:.3f}" for x in COLUMNS["p_low"]]
+    texts[7] = "unsure"
+    kinds = make_table(ROWS).column("kind").to_pylist()
+    arrow = with_columns(p_low=texts).arrow
+    without = pa.array([None, None, None, *kinds[3:]])
+    arrow = arrow.set_column(arrow.column_names.index("kind"), "kind", without)
+    with pytest.raises(TabNASError, match=r"^the column 'p_low' must hold numbers.* row 8 is 'uns"):
+        prepare("kind", "p_low", table=Table(arrow))
+    fresh = make_table(80, seed=9)
+    answers = Table(fresh.arrow.append_column("p_low", pa.array(texts[:80])))
+    with pytest.raises(TabNASError, match=r"^in the test rows, the column 'p_low'.* row 8 is 'uns"):
+        prepare("kind", "p_low", test=answers)

@@ -445,3 +445,27 @@ def test_training_rows_of_one_class_are_refused() -> None:
         prepare_data(
             LabelledTable.from_table(table, "y"), make_settings(split="time", split_column="t")
         )
+
+
+def test_training_rows_of_a_split_by_time_may_have_the_same_time() -> None:
+    table = make_table(300)
+    years = np.repeat([2021, 2022, 2023], [180, 60, 60])
+    table = Table(table.arrow.append_column("year", pa.array(years)))
+    prepared = prepare_data(make_labelled(table), make_settings(split="time", split_column="year"))
+    assert len(prepared.train) == 180
+    assert set(prepared.times.tolist()) == {2021.0}
+
+
+def test_errors_about_the_column_of_a_split_name_rows_of_the_user() -> None:
+    """Rows without a target come first, and are no rows of a part."""
+    arrow = make_table(100).arrow
+    kinds = np.array(arrow.column("kind").to_pylist(), dtype=object)
+    kinds[:3] = None
+    years = [None if row == 7 else 2000 + row for row in range(100)]
+    arrow = arrow.set_column(arrow.column_names.index("kind"), "kind", pa.array(kinds))
+    table = Table(arrow.append_column("year", pa.array(years)))
+    for split in ("time", "group"):
+        settings = make_settings(split=split, split_column="year", shares=Shares(test=0))
+        validation = make_labelled(make_table(50, seed=3)) if split == "group" else None
+        with pytest.raises(TabNASError, match=r"'year' must .*row 8 is missing"):
+            prepare_data(make_labelled(table), settings, validation=validation)

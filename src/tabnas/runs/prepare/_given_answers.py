@@ -9,9 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget, NumberTarget, Split, Table, Target
-from tabnas.data.lowlevel import NumberFormat, RowError, fit_number_format, is_text, to_numbers
+from tabnas.data.lowlevel import (
+    NumberFormat,
+    RowError,
+    fit_number_format,
+    is_text,
+    renumber_rows,
+    to_numbers,
+)
 from tabnas.errors import TabNASError
-from tabnas.runs.prepare._labelled_table import PLACE, LabelledTable, name_unlabelled
+from tabnas.runs.prepare._labelled_table import (
+    PLACE,
+    LabelledTable,
+    name_rows,
+    name_unlabelled,
+)
 from tabnas.types import FloatArray, IntArray
 
 Float32Array = NDArray[np.float32]
@@ -59,7 +71,8 @@ def read_given_answers(
     columns = tuple(data.features.resolve_name(name) for name in columns)
     _check_count(columns, target)
     rows = np.concatenate([split.train, split.validation])
-    development = _read(columns, target, data.features, rows)
+    with renumber_rows(data.row_numbers):
+        development = _read(columns, target, data.features, rows)
     _check_better_than_constant(columns, target, data.take(split.train), development)
     if validation is not None:
         answers, _ = _read_provided("validation", columns, target, validation)
@@ -127,7 +140,8 @@ def _read_provided(
         raise TabNASError(
             f"the {part} rows must have all teacher columns or none, but they lack {missing[0]!r}"
         )
-    return _read(columns, target, provided.features, np.arange(len(provided))), True
+    with name_rows(f"in the {part} rows"), renumber_rows(provided.row_numbers):
+        return _read(columns, target, provided.features, np.arange(len(provided))), True
 
 
 def _read_unlabelled(

@@ -185,6 +185,9 @@ def _check_table(data: LabelledTable, settings: RunSettings) -> LabelledTable:
             f"split must be 'group' for a table with groups, got {settings.split!r}; set it, or "
             "leave the groups out"
         )
+    for name in data.features:
+        if "\0" in name:  # the files of a run cannot hold it
+            raise TabNASError(f"the name of the column {name!r} has a zero byte; rename it")
     if len(data) < MIN_ROWS:
         raise TabNASError(
             f"the table must have at least {MIN_ROWS} rows with a target, but it has {len(data)}"
@@ -201,13 +204,16 @@ def _read_split_column(
     """
     name = settings.split_column
     if settings.split == "group":
-        groups = get_group_ids(data, settings, np.concatenate([split.train, split.validation]))
+        rows = np.concatenate([split.train, split.validation])
+        with renumber_rows(data.row_numbers[rows]):
+            groups = get_group_ids(data, settings, rows)
         if validation is not None:
             own = groups.max() + 1 + np.arange(len(validation))
             groups = np.concatenate([groups, own])  # they are in no fold
         return groups, None
     if settings.split == "time" and name is not None:
-        return None, to_times(name, data.features.column(name, split.train))
+        # of all rows, since those for training may have the same time
+        return None, to_times(name, data.features.column(name))[split.train]
     return None, None
 
 
