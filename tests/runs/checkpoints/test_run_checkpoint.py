@@ -66,6 +66,39 @@ def test_an_ignored_interrupt_stays_ignored_and_sigterm_stops(tmp_path: Path) ->
         signal.signal(signal.SIGINT, default)
 
 
+def test_a_state_is_saved_while_a_step_loads_it(tmp_path: Path) -> None:
+    """Ctrl-C just after `tabnas resume`: another thread saves before the search has begun."""
+    begun = RunCheckpoint(tmp_path, identity={})
+    begun.start_or_restore("search", Counter(7))
+    begun.save()
+    resumed = RunCheckpoint(tmp_path, identity={})
+
+    class SlowCounter(Counter):
+        def load_state_dict(self, state: Any) -> None:
+            resumed.save()
+            super().load_state_dict(state)
+
+    counter = SlowCounter(0)
+    resumed.start_or_restore("search", counter)
+    assert counter.count == 7
+    content, arrays, _ = read_checkpoint(tmp_path)
+    assert content["running"] == ["search"]
+    assert arrays["running/search/count"] == 7
+
+
+class Counter:
+    """A step whose state is a number."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"count": np.array(self.count)}
+
+    def load_state_dict(self, state: Any) -> None:
+        self.count = int(state["count"])
+
+
 @pytest.fixture(scope="module")
 def finished_checkpoint(
     run: PlannedRun, tmp_path_factory: pytest.TempPathFactory

@@ -118,11 +118,12 @@ class RunCheckpoint:
     def start_or_restore(self, name: str, work: Resumable) -> None:
         """Begin a step, from the state that an earlier process has saved of it if there is one."""
         with self._lock:
-            state = self._unfinished.pop(name, None)
+            state = self._unfinished.get(name)  # until it is loaded, others may save it
         if state is not None:
             with reject_malformed():
                 work.load_state_dict(state)
         with self._lock:
+            self._unfinished.pop(name, None)
             self._running[name] = work
             self._thread.step = name
 
