@@ -86,8 +86,11 @@ def test_any_other_integer_or_text_is_an_unseen_category() -> None:
     model = make_model(make_all_kinds(), kinds={"zone": "categorical"})
     rows = {"age": [30], "member": [True], "city": ["Bern"], "zone": [4], "since": ["2001-01-01"]}
     as_table = Table.from_data(rows | {"city": ["Olten"], "zone": ["centre"]})
-    inputs = onnx_inputs(model, as_table)
-    assert inputs["zone"][0, 0] not in (4, 8, MISSING_INTEGER)
+    for unseen in ("centre", MISSING_INTEGER):  # the integer that stands for a missing one, too
+        inputs = onnx_inputs(
+            model, as_table.arrow.drop_columns("zone").append_column("zone", [[unseen]])
+        )
+        assert inputs["zone"][0, 0] not in (4, 8, MISSING_INTEGER)
     expected = model.predict_proba(as_table)
     for zone in (inputs["zone"], np.array([[77]])):
         outputs = _probabilities(model, inputs | {"zone": zone, "city": np.array([["?!"]], object)})
@@ -175,6 +178,13 @@ class OddColumn(FittedColumn):
 
     def describe(self) -> str:
         return "odd"
+
+
+def test_hashed_columns_have_no_input() -> None:
+    table = Table.from_data({"user": ["a", "b", "c"], "x": [1.0, 2.0, 4.0]})
+    model = make_model(table, kinds={"user": "hashed"})
+    with pytest.raises(TabNASError, match="'user' is hashed, and ONNX has no such hash"):
+        onnx_inputs(model, table)
 
 
 def test_a_kind_that_cannot_be_exported_is_refused(tmp_path: Path) -> None:

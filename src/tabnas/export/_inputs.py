@@ -126,6 +126,7 @@ def encoder_inputs(encoder: TableEncoder, table: Table) -> dict[str, NDArray[Any
     table = encoder.match_columns(table)
     inputs = {}
     for column in encoder.columns:
+        column_input(column)  # hashed columns are refused
         values = table.column(column.name)
         inputs[column.name] = _to_array(encoder.with_table_decimal(table, column, values), values)
     return {name: array.reshape(-1, 1) for name, array in inputs.items()}
@@ -145,7 +146,9 @@ def _to_array(column: FittedColumn, values: pa.ChunkedArray) -> NDArray[Any]:
         return np.array(texts.fill_null("").to_pylist(), dtype=object)
     unseen = _unseen_integer(column.vocabulary)
     integers: Mapping[str | None, int] = {None: MISSING_INTEGER} | {
-        text: unseen if (number := parse_integer(text)) is None else number
+        text: number
+        if (number := parse_integer(text)) is not None and number != MISSING_INTEGER
+        else unseen
         for text in texts.unique().to_pylist()
         if text is not None
     }

@@ -35,7 +35,7 @@ def check_smaller(float32: OnnxFile, int8: OnnxFile) -> None:
     if after >= before:
         raise TabNASError(
             f"int8 weights must make the file smaller, but it would have {after:,} bytes instead "
-            f"of {before:,}; nothing was written. Export float32"
+            f"of {before:,}; nothing was written. Export without int8"
         )
 
 
@@ -73,7 +73,7 @@ def compare_scores(
         raise TabNASError(
             f"int8 weights must keep {metric.name} within {margin:.2%} of {before:.5g}, but "
             f"it is {after:.5g} on {len(rows):,} rows; nothing was written. Set a larger "
-            "margin, or export float32"
+            "margin, or export without int8"
         )
     return QuantizationResult(
         metric=metric.name,

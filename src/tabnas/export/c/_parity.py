@@ -94,7 +94,7 @@ def check_lookups(program: Program, compiled: CompiledModel, rows: Table | None)
         for text, code in zip(texts, encode_texts(column, texts), strict=True):
             if not lookup.integers:
                 expected |= {} if "\0" in text else {text.encode(): code}
-            elif (number := parse_integer(text.strip())) is not None:
+            elif (number := parse_integer(text.strip())) not in (None, MISSING_INTEGER):
                 expected[number] = code
         _compare_codes(lookup, compiled, expected)
         n_texts += len(expected)
