@@ -14,9 +14,11 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeRegressor
 
 from tabnas.cli._data_source import DataSource
 from tabnas.cli._main import run
@@ -28,6 +30,7 @@ from tabnas.results import RunResult
 from tabnas.runs import LabelledTable, RunSettings, load_result, run_in_folder
 from tabnas.settings import TradeoffSettings
 from tabnas.space import COSTS, LATENCY_ROWS, Flops
+from tabnas.teachers import EstimatorTeacher
 from tests.cli.conftest import make_columns, write_csv
 from tests.conftest import BRIEF, patch_plan_constants
 from tests.report.conftest import make_card, make_config, make_report, make_result
@@ -225,7 +228,7 @@ def test_a_printed_command_has_the_settings_of_the_run(
     expected: RunSettings, rows: str, parse_command: Callable[[str], tuple[Any, ...]]
 ) -> None:
     config = {"data": {"data": rows, "target": "bird"}, "settings": expected.to_dict()}
-    again = repeat_run(decode_config(config), "bird")
+    again = repeat_run(decode_config(config), "bird", "binary")
     if again.startswith("from tabnas"):
         assert not find_undefined_names(again)
         return
@@ -242,7 +245,9 @@ def test_a_printed_command_has_the_settings_of_the_tradeoff(
 ) -> None:
     config = make_config(limits={cost: limits[0], "bytes": 80_000}, candidates=4)
     config["tradeoff"] = {"cost": cost, "limits": limits}
-    parsed_settings, _, *limits_and_cost = parse_command(repeat_run(decode_config(config), "bird"))
+    parsed_settings, _, *limits_and_cost = parse_command(
+        repeat_run(decode_config(config), "bird", "binary")
+    )
     assert limits_and_cost == [limits, cost]
     assert parsed_settings == RunSettings.from_dict(config["settings"])
 
@@ -263,7 +268,7 @@ def test_a_printed_limit_can_be_parsed(
 ) -> None:
     parsed_settings, source = parse_command(shlex.join(["tabnas", "search", "birds.csv", *options]))
     config = {"data": source.to_dict(), "settings": parsed_settings.to_dict()}
-    again = repeat_run(decode_config(config), "bird")
+    again = repeat_run(decode_config(config), "bird", "binary")
     assert printed in again
     assert parse_command(again)[0] == parsed_settings
 
@@ -301,7 +306,7 @@ def test_settings_without_an_option_are_printed_as_python(
     config = make_config(**settings)
     if is_tradeoff:
         config["tradeoff"] = {"cost": "dense_parameters", "limits": [100, 200]}
-    again = repeat_run(decode_config(config), "bird")
+    again = repeat_run(decode_config(config), "bird", "binary")
     assert again.startswith("from tabnas")
     assert not find_undefined_names(again)
 
@@ -310,15 +315,54 @@ def test_settings_without_an_option_are_printed_as_python(
 def test_printed_code_names_the_target(name: str) -> None:
     config = make_config(reference_models=False)
     result = make_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
-    quoted = f"LabelledTable.from_table(table, {name!r})"
-    assert quoted in repeat_run(decode_config(config), name)
+    quoted = f'LabelledTable.from_table(table, {name!r}, task="classification")'
+    assert quoted in repeat_run(decode_config(config), name, "binary")
     assert quoted in make_card(result, config)
     assert quoted in unescape(make_report(result, config=config))
 
 
+def test_the_code_repeats_what_python_gave_besides_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ratings with weights, groups, unlabelled rows, validation rows and a teacher of one's own."""
+    columns = {"x": [str(i % 7) for i in range(60)], "y": [str(i % 5) for i in range(60)]}
+    weights = 1.0 + np.arange(60) % 3
+    table = read_table(write_csv(tmp_path / "rows.csv", columns))
+    write_csv(tmp_path / "weights.csv", {"weight": list(map(str, weights))})
+    write_csv(tmp_path / "groups.csv", {"group": [str(i % 12) for i in range(60)]})
+    data = LabelledTable.from_table(table, "y", task="regression")
+    data = replace(data, weight=weights).with_groups(np.arange(60) % 12)
+    data = data.with_unlabelled(read_table(write_csv(tmp_path / "unlabelled.csv", columns)))
+    validation = {name: values[:20] for name, values in columns.items()}
+    others = read_table(write_csv(tmp_path / "validation.csv", validation | {"x": ["0.5"] * 20}))
+    model = DecisionTreeRegressor(random_state=0)
+    tables = [part.drop(["y"]).arrow.to_pandas() for part in (table, table, others)]
+    settings = RunSettings(
+        limits={"parameters": 300}, candidates=1, reference_models=False, split="group", seed=3
+    )
+    settings = replace(settings, teacher="own", shares=Shares(test=0))
+    run_in_folder(
+        tmp_path / "run",
+        data,
+        settings,
+        validation=LabelledTable.from_table(others, data.target),
+        teacher=EstimatorTeacher(model, *tables),
+    )
+    code = read_code(tmp_path / "run", "again-code")
+    monkeypatch.chdir(tmp_path / "run")
+    for path in tmp_path.glob("*.csv"):
+        path.rename(tmp_path / "run" / path.name)
+    names = ("X", "X_unlabelled", "X_validation")
+    exec(code, {"model": model} | dict(zip(names, tables, strict=True)))
+    assert code.startswith("# an estimator: call fit again")
+    again = result_without_timings(tmp_path / "run" / "again")
+    assert again == result_without_timings(tmp_path / "run")
+    assert again.target.task == "regression"
+
+
 def test_limits_on_latency_are_printed() -> None:
     config = make_config(limits={"latency_us": 12.5}, latency_table="there.json", runtime="c")
-    command = repeat_run(decode_config(config), "bird")
+    command = repeat_run(decode_config(config), "bird", "binary")
     assert "--max-latency-us 12.5" in command
     assert "--latency-table there.json" in command
     assert "--runtime c" in command
@@ -327,7 +371,9 @@ def test_limits_on_latency_are_printed() -> None:
 def test_arguments_are_quoted() -> None:
     config = make_config(drop=["$(reboot)", "; ls"])
     config["data"] = {"data": "-rf", "target": "--x`id`"}
-    arguments = shlex.split(repeat_run(decode_config(config), "bird").replace("\\\n", " "))
+    arguments = shlex.split(
+        repeat_run(decode_config(config), "bird", "binary").replace("\\\n", " ")
+    )
     assert arguments[2] == "./-rf"
     assert "--target=--x`id`" in arguments
     assert "$(reboot),; ls" in arguments

@@ -247,3 +247,18 @@ def test_nothing_closes_a_fence_from_within(text: str) -> None:
 def test_long_lists_of_names_are_truncated() -> None:
     assert join_names(["a"] * MAX_NAMES).count("a") == MAX_NAMES + 1  # one in "and"
     assert join_names([str(k) for k in range(100)]).endswith("19 and 80 more")
+
+
+def test_models_with_hashed_columns_are_exported_as_c() -> None:
+    assert "tabnas export . model.onnx" in make_card()
+    columns = {"size": "numeric: scaled", "user": "hashed: 65536 buckets by the hash of the text"}
+    card = make_card(make_result(columns=columns))
+    assert "tabnas export . --c firmware" in card
+    assert ".onnx" not in card
+
+
+def test_without_test_rows_the_latest_are_for_validation() -> None:
+    config = make_config(split="time", split_column="day")
+    assert "the latest are the test rows" in make_card(config=config)
+    result = make_result(rows={"training": 300, "validation": 100, "test": 0})
+    assert "the latest are the validation rows" in make_card(result, config)

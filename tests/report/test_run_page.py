@@ -256,3 +256,28 @@ def test_any_values_instead_of_files_give_a_page_or_an_error(value: Any) -> None
         except TabNASError:
             continue
         check_page(page)
+
+
+def test_the_page_says_what_test_rows_were_used_for() -> None:
+    assert "90 test rows, which were used for nothing else" in make_report()
+    refitted = make_result(trained_on_all_rows=True)
+    assert "used for these scores, then for training the final weights" in make_report(refitted)
+
+
+def test_the_page_says_when_latency_was_checked() -> None:
+    promise = "limit is ever trained as a candidate, returned, saved or loaded."
+    assert f"Nothing over a {promise}" in make_report()
+    result = make_result()
+    result["costs"]["latency_us"] = {"value": 90.0, "limit": 100.0}
+    page = make_report(result)
+    assert "Latency was predicted from a latency table; it was not measured." in page
+    assert f"Nothing over another {promise}" in page
+    result["timings"]["measured latency_us"] = 91.0
+    assert "Latency was measured with the trained network" in make_report(result)
+
+
+def test_the_page_names_the_rows_of_the_temperature() -> None:
+    assert "temperature scaling on the rows that the folds held out" in make_report()
+    result = make_result()
+    result["plan"]["folds"] = 0
+    assert "temperature scaling on the validation rows" in make_report(result)

@@ -275,7 +275,7 @@ def test_any_values_instead_of_files_give_a_page_or_an_error(value: Any) -> None
 
 def test_the_command_of_a_run_reproduces_its_tradeoff() -> None:
     config = make_tradeoff_config(candidates=2)
-    command = repeat_run(decode_config(config), "bird").replace(" \\\n   ", "")
+    command = repeat_run(decode_config(config), "bird", "binary").replace(" \\\n   ", "")
     assert command.startswith("tabnas tradeoff birds.csv --target bird --limits 500,1000,2000 ")
     assert "--max-parameters" not in command
     assert "--max-flops 2000" in command
@@ -286,7 +286,7 @@ def test_the_command_of_a_run_reproduces_its_tradeoff() -> None:
 def test_the_command_of_a_tradeoff_on_another_cost() -> None:
     config = make_tradeoff_config(limits={"latency_us": 12.5, "parameters": 900})
     config["tradeoff"] = {"cost": "latency_us", "limits": [12.5, 20]}
-    command = repeat_run(decode_config(config), "bird").replace(" \\\n   ", "")
+    command = repeat_run(decode_config(config), "bird", "binary").replace(" \\\n   ", "")
     assert "--limits 12.5,20 --cost latency_us --max-parameters 900" in command
 
 
@@ -300,6 +300,7 @@ def test_the_command_of_a_tradeoff_with_a_latency_table_and_a_refit() -> None:
             )
         ),
         "bird",
+        "binary",
     )
     command = command.replace(" \\\n   ", "")
     assert command.startswith("tabnas tradeoff ")
@@ -307,7 +308,14 @@ def test_the_command_of_a_tradeoff_with_a_latency_table_and_a_refit() -> None:
     assert "--refit" in command
 
 
+def test_the_page_says_what_test_rows_were_used_for() -> None:
+    page = make_tradeoff_page(make_tradeoff(), make_tradeoff_config())
+    assert "test rows were used for nothing else" in page
+    page = make_tradeoff_page(make_tradeoff(), make_tradeoff_config(refit=True))
+    assert "test rows were used only after that, to train the final weights" in page
+
+
 @pytest.mark.parametrize("settings", [{"time": 3.0}, {"workers": 2}])
 def test_settings_without_an_option_are_printed_as_python(settings: dict[str, Any]) -> None:
-    command = repeat_run(decode_config(make_tradeoff_config(**settings)), "bird")
+    command = repeat_run(decode_config(make_tradeoff_config(**settings)), "bird", "binary")
     assert "plan_tradeoff(data, settings, **config" in command

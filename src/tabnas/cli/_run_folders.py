@@ -69,10 +69,11 @@ def _explain_unfinished(run: Path, tradeoff: bool) -> str:
         members = [str(path.parent) for path in run.glob("limit-*/result.json")]
         return f"it is a trade-off, which has a run for each limit; {_suggest('', members)}"
     if (run / "config.toml").exists():
+        from tabnas.runs import describe_resumption
+
         return (
             "the run has not ended; follow it with: tabnas watch "
-            f"{quote_path(run)}, or if it was stopped, continue with: "
-            f"tabnas resume {quote_path(run)}"
+            f"{quote_path(run)}, or if it was stopped, {describe_resumption(run)}"
         )
     inside = [str(path.parent) for path in run.glob("*/result.json")]
     return f"it has no model; {_suggest(str(run), inside or near)}"

@@ -28,41 +28,38 @@ LABELS = LOAD + (
     "model.predict_proba(rows)  # [rows, classes], in the order of model.classes\n"
 )
 VALUES = LOAD + "model.predict(rows)  # values in the target's own units\n"
-AGAIN = """\
-from tabnas.data import read_table
-from tabnas.runs import LabelledTable, RunSettings, load_config, run_in_folder
-
-settings = RunSettings.from_dict(load_config(".")["settings"])
-table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
-run_in_folder("again", LabelledTable.from_table(table, {target!r}), settings)
-"""
-AGAIN_IN_PARTS = """\
-from tabnas.data import read_table
-from tabnas.runs import LabelledTable, RunSettings, load_config, run_in_folder
-
-settings = RunSettings.from_dict(load_config(".")["settings"])
-table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
-data = LabelledTable.from_table(table, {target!r})
-{parts}
-"""
-WITH_GROUPS = 'data = data.with_groups(read_table("groups.csv").column("group"))  # one a row'
-WITH_VALIDATION = """\
-others = read_table("validation.csv")  # the same validation rows
-validation = LabelledTable.from_table(others, data.target)"""
-TRADEOFF_AGAIN = """\
-from tabnas.data import read_table
-from tabnas.runs import (
-    LabelledTable, RunSettings, TradeoffFolder, execute_in_folder, load_config, plan_tradeoff
-)
-
-config = load_config(".")
+ESTIMATOR_AGAIN = """\
+# an estimator: call fit again, with the same arguments and another run_dir; otherwise:"""
+TABLE_AGAIN = """\
 settings = RunSettings.from_dict(config["settings"])
 table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
-data = LabelledTable.from_table(table, {target!r})
-{groups}planned = plan_tradeoff(data, settings, **config["tradeoff"])
+data = LabelledTable.from_table(table, {target!r}, task="{task}")"""
+BESIDES = {
+    "groups": 'data = data.with_groups(read_table("groups.csv").column("group"))  # one a row',
+    "weights": """\
+weights = read_table("weights.csv").column("weight").to_numpy()  # one a row
+data = replace(data, weight=weights)""",
+    "unlabelled": 'data = data.with_unlabelled(read_table("unlabelled.csv"))',
+    "validation": """\
+others = read_table("validation.csv")  # the same validation rows
+validation = LabelledTable.from_table(others, data.target)""",
+    "teacher": "teacher = EstimatorTeacher({tables})  # your model, and the features that it reads",
+}
+"""Code for what came from Python besides the table."""
+RUN_AGAIN = (
+    "from tabnas.runs import LabelledTable, RunSettings, load_config, run_in_folder",
+    'run_in_folder("again", data, settings{arguments})',
+)
+TRADEOFF_AGAIN = (
+    """\
+from tabnas.runs import LabelledTable, RunSettings, load_config
+from tabnas.runs import TradeoffFolder, execute_in_folder, plan_tradeoff""",
+    """\
+planned = plan_tradeoff(data, settings{arguments}, **config["tradeoff"])
 with TradeoffFolder("again") as folder:
-    execute_in_folder(folder, planned, config)
-"""
+    execute_in_folder(folder, planned, config)""",
+)
+"""The imports of the code, and its last lines."""
 STANDARD_INPUT = "-"
 COMMAND_AGAIN = """\
 import subprocess
@@ -72,6 +69,8 @@ command = [
 ]
 subprocess.run(command, check=True)
 """
+FAMILIES = dict.fromkeys(("binary", "multiclass"), "classification") | {"regression": "regression"}
+"""What `--task` and `task=` call the task of a target."""
 KINDS = ("categorical", "numeric", "hashed")
 PARAMETERS = "parameters"
 BYTES = ("bytes", "ram_bytes")
@@ -112,7 +111,17 @@ class RunConfig:
     settings: Mapping[str, Any]
     data: TableSource | None = None
     tradeoff: TradeoffSettings | None = None
-    separate: tuple[str, ...] = ()  # parts whose rows came from Python as tables of their own
+    separate: tuple[str, ...] = ()
+    """What came from Python besides the table, of `BESIDES`; groups and teacher are in settings."""
+
+    @property
+    def besides(self) -> list[str]:
+        """All that came from Python besides the table."""
+        get = self.settings.get
+        own_groups = get("split") == "group" and get("split_column") is None
+        own_teacher = get("teacher") == "own" and not get("teacher_columns")
+        named = {*self.separate, *(["groups"] * own_groups), *(["teacher"] * own_teacher)}
+        return [name for name in BESIDES if name in named]
 
 
 def decode_config(config: Any) -> RunConfig:
@@ -125,7 +134,7 @@ def use_in_python(task: str, model: str = "model") -> str:
     return (VALUES if task == "regression" else LABELS).format(model=model)
 
 
-def repeat_run(config: RunConfig, target: str) -> str:
+def repeat_run(config: RunConfig, target: str, task: str) -> str:
     """Return the command line of a run or trade-off, or Python code that does the same.
 
     The code quotes names with `repr`, which shows every character.
@@ -133,7 +142,7 @@ def repeat_run(config: RunConfig, target: str) -> str:
     try:
         groups = _command(config)
     except NoCommandError:
-        return _repeat_in_python(config, target)
+        return _repeat_in_python(config, target, task)
     if any(sanitize(word) != word for group in groups for word in group):
         # nobody should copy characters that cannot be seen
         lines = [f"    {', '.join(map(repr, group))}," for group in groups]
@@ -143,23 +152,28 @@ def repeat_run(config: RunConfig, target: str) -> str:
     return line if len(line) <= MAX_LINE else " \\\n    ".join(quoted)
 
 
-def _repeat_in_python(config: RunConfig, target: str) -> str:
+def _repeat_in_python(config: RunConfig, target: str, task: str) -> str:
     """Return Python code that does the same with tables from Python."""
-    split, column = (config.settings.get(name) for name in ("split", "split_column"))
-    has_groups = split == "group" and column is None
-    if config.tradeoff is not None:
-        groups = f"{WITH_GROUPS}\n" if has_groups else ""
-        return TRADEOFF_AGAIN.format(target=target, groups=groups)
-    has_validation = "validation" in config.separate
-    if not has_groups and not has_validation:
-        return AGAIN.format(target=target)
-    argument = ", validation=validation" if has_validation else ""
-    parts = [
-        WITH_GROUPS if has_groups else "",
-        WITH_VALIDATION if has_validation else "",
-        f'run_in_folder("again", data, settings{argument})',
-    ]
-    return AGAIN_IN_PARTS.format(target=target, parts="\n".join(filter(None, parts)))
+    besides = config.besides
+    arguments = "".join(f", {name}={name}" for name in ("validation", "teacher") if name in besides)
+    others = ("unlabelled", "validation")
+    tables = ", ".join(["model", "X", *(f"{name}=X_{name}" for name in others if name in besides)])
+    imports, ending = RUN_AGAIN if config.tradeoff is None else TRADEOFF_AGAIN
+    return "\n".join(
+        [
+            *([ESTIMATOR_AGAIN] if config.data is None and config.tradeoff is None else []),
+            *(["from dataclasses import replace"] if "weights" in besides else []),
+            "from tabnas.data import read_table",
+            imports,
+            *(["from tabnas.teachers import EstimatorTeacher"] if "teacher" in besides else []),
+            "",
+            'config = load_config(".")',
+            TABLE_AGAIN.format(target=target, task=FAMILIES[task]),
+            *(BESIDES[name].format(tables=tables) for name in besides),
+            ending.format(arguments=arguments),
+            "",
+        ]
+    )
 
 
 def _command(config: RunConfig) -> list[list[str]]:

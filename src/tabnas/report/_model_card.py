@@ -19,6 +19,7 @@ from tabnas.formatting import (
     shorten,
 )
 from tabnas.report._c_size_text import C_SIZE_HEADINGS, describe_c_size, list_c_sizes
+from tabnas.report._calibration_text import name_calibration_rows
 from tabnas.report._commands import PREDICT, RunConfig, decode_config, repeat_run, use_in_python
 from tabnas.report._latency_text import describe_latency
 from tabnas.report._limitations import is_dropped, list_limitations
@@ -38,6 +39,7 @@ from tabnas.results import TEACHER, RunResult
 
 TO_FILL_IN = "**To fill in:**"
 EXPORT = "tabnas export . model.onnx"
+EXPORT_C = "tabnas export . --c firmware"
 MAX_COLUMNS = 500
 MAX_IMPORTANCES = 10
 PAPER = "https://arxiv.org/abs/2203.05556"
@@ -54,7 +56,7 @@ def render_card(result: RunResult, config: Mapping[str, Any]) -> str:
     The texts of the result and of `config.toml` are untrusted: they are sanitized and escaped
     here. What only people know is left to them, in lines that are marked.
     """
-    source, target = decode_config(config), result.target.name
+    source, target = decode_config(config), result.target
     result = sanitize_texts(result)
     sections = {
         "What it is": _describe_model(result),
@@ -66,7 +68,9 @@ def render_card(result: RunResult, config: Mapping[str, Any]) -> str:
         "Limitations": bullets(list_limitations(result)),
         "How it was trained": _describe_training(result),
         "How to use it": _describe_usage(result),
-        "How to repeat it": _describe_repetition(result, repeat_run(source, target)),
+        "How to repeat it": _describe_repetition(
+            result, repeat_run(source, target.name, target.task)
+        ),
         "Licence and contact": f"{TO_FILL_IN} under which licence the model may be used, and whom "
         "to ask about it.",
     }
@@ -162,7 +166,7 @@ def _describe_data(result: RunResult, source: RunConfig) -> str:
         f"The table {escape(name)}." if name else "A table that was given in Python.",
         table(["Split", "Rows", "Used"], rows),
         f"The final weights were trained on {format_count(result.final_fit_rows, 'row')}.",
-        _describe_split(source),
+        _describe_split(source, has_test=bool(result.rows.test)),
         "The encoding of each column was learned from training rows, and is the same for every row "
         "that is predicted, missing values included.",
         table(["Column", "Encoding"], columns[:MAX_COLUMNS]),
@@ -188,10 +192,10 @@ def _split_purposes(result: RunResult) -> dict[str, str]:
     return {"training": training, "validation": validation, "test": test}
 
 
-def _describe_split(source: RunConfig) -> str:
+def _describe_split(source: RunConfig, *, has_test: bool) -> str:
     """Return how the rows were split."""
-    if source.separate:
-        return f"The {join_words(source.separate)} rows came as a separate table."
+    if "validation" in source.separate:
+        return "The validation rows came as a separate table."
     split, column = (source.settings.get(name) for name in ("split", "split_column"))
     by = escape(shorten(column))
     separate = [
@@ -199,7 +203,7 @@ def _describe_split(source: RunConfig) -> str:
         for name in ("validation", "test")
         if source.data is not None and getattr(source.data, name)
     ]
-    latest = "validation rows" if "test" in separate else "test rows"
+    latest = "test rows" if has_test and "test" not in separate else "validation rows"
     ways = {
         "time": f"Rows were split by time, by the column {by}: the latest are the {latest}.",
         "group": f"Rows of one group, by the column {by}, are in the same split."
@@ -259,7 +263,7 @@ def _describe_errors(result: RunResult) -> str:
         return (
             f"{where} predicted probabilities differ from observed frequencies by {error} on "
             "average over ten groups of rows (expected calibration error), after temperature "
-            "scaling on validation rows."
+            f"scaling {name_calibration_rows(result)}."
         )
     if diagnostics.residuals is not None:
         quantiles = diagnostics.residuals.quantiles_by_level
@@ -355,10 +359,19 @@ def _describe_usage(result: RunResult) -> str:
             code_block(PREDICT, "sh"),
             "In Python:",
             code_block(use_in_python(result.target.task), "python"),
-            "As one ONNX file with the preprocessing inside, for other runtimes:",
-            code_block(EXPORT, "sh"),
+            *_describe_export(result),
         ]
     )
+
+
+def _describe_export(result: RunResult) -> list[str]:
+    """Return how to export the model: ONNX files cannot hold hashed columns."""
+    if any(encoding.startswith("hashed") for encoding in result.columns.values()):
+        return ["As C without a runtime:", code_block(EXPORT_C, "sh")]
+    return [
+        "As one ONNX file with the preprocessing inside, for other runtimes:",
+        code_block(EXPORT, "sh"),
+    ]
 
 
 def _describe_repetition(result: RunResult, command: str) -> str:

@@ -55,7 +55,7 @@ def render_report(result: RunResult, history: Sequence[Snapshot], config: Mappin
     config
         The contents of `config.toml`, to repeat the run.
     """
-    source, target = decode_config(config), result.target.name
+    source, target = decode_config(config), result.target
     result = sanitize_texts(result)
     sections = build_sections(result, history)
     return fill_template(
@@ -76,7 +76,7 @@ def render_report(result: RunResult, history: Sequence[Snapshot], config: Mappin
         work=work_table(result),
         predict=PREDICT,
         use=use_in_python(result.target.task),
-        again=repeat_run(source, target),
+        again=repeat_run(source, target.name, target.task),
         is_in_tradeoff=source.tradeoff is not None,
     )
 

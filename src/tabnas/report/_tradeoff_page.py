@@ -50,7 +50,7 @@ def render_tradeoff(result: TradeoffResult, config: Mapping[str, Any]) -> str:
 
     As for `render_report`, the texts of the result are untrusted.
     """
-    source, target = decode_config(config), result.target.name
+    source, target = decode_config(config), result.target
     result = sanitize_texts(result)
     choice = choose_network(result)
     return fill_template(
@@ -64,15 +64,15 @@ def render_tradeoff(result: TradeoffResult, config: Mapping[str, Any]) -> str:
         curve=draw_curve(result),
         choice=choice,
         networks=draw_networks(result),
-        steps=steps_table(result),
+        steps=steps_table(result, is_refitted=bool(source.settings.get("refit"))),
         predict=PREDICT.format(folder=choice.model.folder),
         use=use_in_python(result.target.task, f"{choice.model.folder}/model"),
-        again=repeat_run(source, target),
+        again=repeat_run(source, target.name, target.task),
         work=work_table(result),
     )
 
 
-def steps_table(result: TradeoffResult) -> Table:
+def steps_table(result: TradeoffResult, *, is_refitted: bool) -> Table:
     """Return the table of limits: what is used, the scores, and what each step gains."""
     metric = metric_label(result.metric)
     test = f"{metric} on test rows (95{PERCENT} interval)"
@@ -91,7 +91,8 @@ def steps_table(result: TradeoffResult) -> Table:
         ],
         rows=[_row(result, m, step) for m, step in zip(result.models, steps, strict=True)],
         note="Each limit links to the report of its run. Validation is on the rows, or folds, by "
-        "which the networks were chosen; test rows were used for nothing else.",
+        "which the networks were chosen; test rows were used "
+        + ("only after that, to train the final weights." if is_refitted else "for nothing else."),
     )
 
 

@@ -17,6 +17,7 @@ from tabnas.runs.folders._result import build_run_result
 from tabnas.runs.folders._run_folder import (
     CONFIG,
     RunFolder,
+    describe_resumption,
     load_config,
     load_history,
     load_result,
@@ -74,6 +75,7 @@ __all__ = [
     "check_tensorboard",
     "complete_run",
     "connect_process_group",
+    "describe_resumption",
     "estimate_network_bytes",
     "estimate_speedup",
     "execute_in_folder",

@@ -64,3 +64,16 @@ def test_folders_that_cannot_be_resumed(
     said = capsys.readouterr().err
     assert "must be the folder of a stopped run" in said
     assert sentence in said
+
+
+def test_a_run_of_python_is_continued_in_python(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.toml").write_text(LIMITS)
+    call = "make the call again that began it in Python, with the same rows and settings"
+    assert run(["resume", str(tmp_path)]) == USAGE_ERROR
+    assert f"was begun in Python, where its rows are; {call}" in capsys.readouterr().err
+    assert run(["predict", str(tmp_path), "new.csv"]) == USAGE_ERROR
+    said = capsys.readouterr().err
+    assert f"or if it was stopped, {call}" in said
+    assert "tabnas resume" not in said

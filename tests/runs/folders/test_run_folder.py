@@ -36,7 +36,7 @@ def test_a_folder_that_can_be_resumed_is_kept(tmp_path: Path) -> None:
         folder.write_config({"settings": {}})
         write_checkpoint(folder.checkpoint, {}, {})
     assert (path / "config.toml").exists()
-    with pytest.raises(TabNASError, match="not finished; continue with tabnas resume"):
+    with pytest.raises(TabNASError, match="not finished; name another folder, or make the call ag"):
         RunFolder(path)
     with RunFolder(path, resume=True) as folder, pytest.raises(TabNASError, match="another proc"):
         RunFolder(path, resume=True)
@@ -53,9 +53,9 @@ def test_the_folder_in_the_command_to_continue_is_quoted(
     monkeypatch.chdir(tmp_path)
     for name, quoted in (("run", "run"), ("my table", "'my table'")):
         with RunFolder(name) as folder:
-            folder.write_config({"settings": {}})
+            folder.write_config({"data": {}, "settings": {}})
             write_checkpoint(folder.checkpoint, {}, {})
-        with pytest.raises(TabNASError, match=f"with tabnas resume {quoted}, or name another"):
+        with pytest.raises(TabNASError, match=f"folder, or continue with: tabnas resume {quoted}$"):
             RunFolder(name)
 
 

@@ -92,6 +92,7 @@ def _resume(
         TradeoffFolder,
         TradeoffSettings,
         complete_run,
+        describe_resumption,
         load_config,
     )
 
@@ -105,6 +106,10 @@ def _resume(
         raise TabNASError(
             f"{str(run)!r} is a part of a trade-off and cannot be resumed by itself; resume the "
             "folder that contains it"
+        )
+    if "settings" in before and "data" not in before:
+        raise TabNASError(
+            f"{str(run)!r} was begun in Python, where its rows are; {describe_resumption(run)}"
         )
     section = before.get("tradeoff")
     tradeoff = None if section is None else TradeoffSettings.from_dict(section)

@@ -22,7 +22,7 @@ from tabnas.cli.options import _completion as completion
 from tabnas.cli.options._shared import flag
 from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
-from tabnas.formatting import quote_path, sanitize_texts, shorten
+from tabnas.formatting import sanitize_texts, shorten
 
 if TYPE_CHECKING:
     from tabnas.results import RunResult, TradeoffResult
@@ -160,7 +160,9 @@ def _print_end(console: Console, run: Path, state: WatchState) -> None:
         return
     message = "stopped before there was anything to resume; start again with tabnas search"
     if state.is_resumable:
-        message = f"stopped; continue with: tabnas resume {quote_path(run)}"
+        from tabnas.runs import describe_resumption
+
+        message = f"stopped; {describe_resumption(run)}"
         if state.status is not None:
             from tabnas.cli.display._run_status import summarize_status
 

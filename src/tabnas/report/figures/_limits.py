@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tabnas.formatting import (
     cost_label,
     format_count,
@@ -13,6 +15,7 @@ from tabnas.report._chart import WIDTH
 from tabnas.report._figure import Figure
 from tabnas.report._svg import Drawing
 from tabnas.results import CostUse, RunResult, WiderNeighbour
+from tabnas.space import LATENCY_ROWS
 
 ROW_HEIGHT = 54
 BAR_HEIGHT = 14
@@ -41,15 +44,33 @@ def draw_limits(result: RunResult) -> Figure:
         if len(limited) > 1
         else "The limit holds."
     )
-    promise = "Nothing over a limit is ever trained as a candidate, returned, saved or loaded."
     return Figure(
         key="limits",
         title="Limits",
-        paragraphs=[f"{verdict} {promise}", *_describe_wider_neighbours(result)]
+        paragraphs=[
+            f"{verdict} {_describe_check(result, limited)}",
+            *_describe_wider_neighbours(result),
+        ]
         if limited
         else ["There is no limit."],
         drawings=[drawing],
     )
+
+
+def _describe_check(result: RunResult, limited: Mapping[str, CostUse]) -> str:
+    """Say when limits are checked: latency cannot be counted."""
+    latency = limited.keys() & LATENCY_ROWS
+    which = "another" if latency else "a"
+    sentences = []
+    if latency and result.measured_latencies:
+        sentences.append("Latency was measured with the trained network; loading cannot check it.")
+    elif latency:
+        sentences.append("Latency was predicted from a latency table; it was not measured.")
+    if limited.keys() - latency:
+        sentences.append(
+            f"Nothing over {which} limit is ever trained as a candidate, returned, saved or loaded."
+        )
+    return " ".join(sentences)
 
 
 def _describe_limit(name: str, cost: CostUse) -> str:

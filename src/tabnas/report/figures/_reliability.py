@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tabnas.formatting import format_count, format_percent, isolate, shorten
+from tabnas.report._calibration_text import name_calibration_rows
 from tabnas.report._chart import WIDTH, Scale, draw_axes
 from tabnas.report._figure import Figure, Table
 from tabnas.report._svg import Drawing
@@ -44,7 +45,7 @@ def draw_reliability(result: RunResult) -> Figure:
             "number of rows of each group.",
             f"On average, probabilities differ from observed frequencies by {error} (expected "
             "calibration error).",
-            "The probabilities are after temperature scaling on validation rows.",
+            f"The probabilities are after temperature scaling {name_calibration_rows(result)}.",
         ],
         drawings=[_draw(bins, title, error)],
         table=Table(

@@ -109,9 +109,14 @@ def _format(metric: str, score: Score) -> str:
 
 
 def _describe(result: RunResult, scores: Mapping[str, Score]) -> list[str]:
+    use = (
+        "used for these scores, then for training the final weights"
+        if result.is_refitted
+        else "used for nothing else"
+    )
     paragraphs = [
-        f"On {result.rows.test:,} test rows, which were used for nothing else. A mark is the "
-        "score, the line its 95 % interval; an arrow points to a score outside of the figure.",
+        f"On {result.rows.test:,} test rows, which were {use}. A mark is the score, the line its "
+        "95 % interval; an arrow points to a score outside of the figure.",
         "Trivial is the best prediction without looking at a row.",
     ]
     if NETWORK in scores and TREES in scores:

@@ -109,16 +109,24 @@ def run_in_folder(
             saved_plan=saved_plan,
             on_progress=status,
         )
-        separate = {} if validation is None else {"separate": ["validation"]}
+        separate = _name_separate(data, validation)
         finished_runs, _ = execute_in_folder(
             folder,
             run,
-            {"settings": settings.to_dict(), **separate},
+            {"settings": settings.to_dict(), **({"separate": separate} if separate else {})},
             status=status,
             on_begin=lambda checkpoint: on_plan(run),
             checkpoint_seconds=checkpoint_seconds,
         )
     return finished_runs[0]
+
+
+def _name_separate(data: LabelledTable | Store, validation: LabelledTable | None) -> list[str]:
+    """Return what was given besides the table, for code that repeats the run."""
+    given: dict[str, object] = {"validation": validation}
+    if isinstance(data, LabelledTable):
+        given |= {"weights": data.weight, "unlabelled": data.unlabelled}
+    return [name for name, value in given.items() if value is not None]
 
 
 def _load_saved_plan(folder: RunFolder, settings: RunSettings) -> Any:

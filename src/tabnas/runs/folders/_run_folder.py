@@ -110,8 +110,8 @@ class RunFolder:
             return
         if (self.path / CONFIG).exists() and not (self.path / self.final_file).exists():
             raise TabNASError(
-                f"the folder {self.name!r} holds a run that is not finished; continue with "
-                f"tabnas resume {quote_path(self.name)}, or name another folder"
+                f"the folder {self.name!r} holds a run that is not finished; name another folder, "
+                f"or {describe_resumption(self.name)}"
             )
         raise TabNASError(
             f"the folder {self.name!r} must be new or empty, but it holds files; "
@@ -322,6 +322,18 @@ def load_history(path: str | Path) -> tuple[Snapshot, ...]:
         [parse_json(line, source=f"{source}: line {k}") for k, line in enumerate(lines, start=1)],
         source=source,
     )
+
+
+def describe_resumption(path: str | Path) -> str:
+    """Return how a stopped run is continued; one of Python has no table that is known here."""
+    try:
+        config = load_config(path)
+        is_of_python = "settings" in config and "data" not in config
+    except TabNASError:  # `tabnas resume` says what is wrong
+        is_of_python = False
+    if is_of_python:
+        return "make the call again that began it in Python, with the same rows and settings"
+    return f"continue with: tabnas resume {quote_path(path)}"
 
 
 def load_config(path: str | Path) -> dict[str, Any]:
