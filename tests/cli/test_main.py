@@ -120,7 +120,10 @@ def test_count_within_a_limit_on_ram(capsys: pytest.CaptureFixture[str], limit: 
             ],
             "each listed once, got [1, 1]",
         ),
-        (["--max-flops", "-1"], "the limit on flops must be a finite number of at least 0"),
+        (
+            ["--max-flops", "-1"],
+            "the limit on flops must be a finite number of at least 0, got -1",
+        ),
         (["--max-flops", "many"], "--max-flops"),
         (["--max-flop", "5"], "--max-flops"),
     ],

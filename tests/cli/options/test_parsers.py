@@ -140,7 +140,7 @@ def test_minimum() -> None:
     assert at_least(1, parse_int)("1") == 1
     assert isnan(parse_float("nan"))
     for parse, text in ((at_least(1, parse_int), "0"), (at_least(0.0, parse_float), "nan")):
-        with pytest.raises(ValueError, match=r"^must be at least"):
+        with pytest.raises(ValueError, match=r"^must be a number of at least"):
             parse(text)
 
 

@@ -138,8 +138,9 @@ def ground_truth(
 ) -> None:
     """Train every architecture for a table stand-alone, with several seeds.
 
-    The result is the ground truth that searches are compared with. Takes about an hour on one core.
-    After an interruption the same command continues, also with more processes or on a cluster.
+    The result is the ground truth that searches are compared with. Takes a quarter of an hour to
+    an hour on one core. After an interruption the same command continues, also with more processes
+    or on a cluster.
 
     For example:
 

@@ -50,8 +50,9 @@ def tradeoff(
 ) -> None:
     r"""Find the best network for each of several limits, and compare them.
 
-    All limits share one SuperNet and each has its own policy, so this is faster than one search per
-    limit. Other limits, like `--max-bytes`, hold for all networks.
+    Limits with the same vocabularies and knots share one SuperNet, and each limit has its own
+    policy. So this is usually faster than one search per limit. Other limits, like `--max-bytes`,
+    hold for all networks.
 
     It writes a folder. tradeoff.html shows the curve, and tradeoff.json has it for programs. Each
     limit has a subfolder with its model and its report.
@@ -86,8 +87,8 @@ def tradeoff(
     fixed_limits = options.given_limits()
     if cost in fixed_limits:
         raise TabNASError(
-            f"the limits on {cost} must come from --limits alone, got "
-            f"--max-{cost.replace('_', '-')}, too; remove one of them"
+            f"the limits on {cost} must come from --limits alone, but another option limits it, "
+            "too; remove one of them"
         )
     settings, source = options.to_settings(fixed_limits | {cost: limit_values[0]})
     tradeoff_settings = TradeoffSettings(cost, tuple(limit_values))

@@ -107,8 +107,8 @@ def at_least(minimum: Number, parse: Callable[[str], Number]) -> Callable[[str],
 
     def parse_bounded(text: str) -> Number:
         value = parse(text)
-        if not value >= minimum:  # so that nan is refused, too
-            raise ValueError(f"must be at least {minimum:g}, got {text}")
+        if not minimum <= value < inf:  # nan is refused, too
+            raise ValueError(f"must be a number of at least {minimum:g}, got {text}")
         return value
 
     return parse_bounded

@@ -84,6 +84,9 @@ class SearchOptions:
         self, limits: dict[str, float], *, default_workers: int = 1
     ) -> tuple[RunSettings, DataSource]:
         """Return the settings of the run and the source of its rows; refuse contradictions."""
+        for option, name in (("time", self.time_column), ("group", self.group_column)):
+            if name is not None and not name.strip():  # a random split is something else
+                raise TabNASError(f"--{option}-column must name a column, got {name!r}")
         if self.time_column and self.group_column:
             raise TabNASError(
                 "rows must be split in one way, got both --time-column and --group-column"
@@ -102,6 +105,8 @@ class SearchOptions:
             values["numeric_dimensions"] = tuple(parse_widths(text, option="--numeric-dimensions"))
         if "teacher_columns" in values:
             values["teacher_columns"] = parse_names(values["teacher_columns"])
+            if not values["teacher_columns"]:
+                raise TabNASError("--teacher-columns must name columns, got none")
         settings = RunSettings(
             limits=limits,
             shares=Shares(validation=validation_share, test=test_share),

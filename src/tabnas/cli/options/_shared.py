@@ -55,7 +55,9 @@ def _split_column(help: str) -> Any:
 
 Quiet = Annotated[bool, flag("--quiet", "-q", help="Print only errors.")]
 Json = Annotated[bool, flag("--json", help="Print JSON and nothing else.")]
-DryRun = Annotated[bool, flag("--dry-run", help="Print the plan. Train and write nothing.")]
+DryRun = Annotated[
+    bool, flag("--dry-run", help="Print the plan. Train nothing, and write no run folder.")
+]
 
 # -- data ------------------------------------------------------------------------------------------
 
@@ -212,7 +214,8 @@ CheckpointSeconds = Annotated[
 Threads = Annotated[
     int | None,
     typer.Option(
-        help="Threads to work with. Results do not depend on it, unless time is limited.",
+        help="Threads to work with. Results do not depend on it, unless time is limited. "
+        "--engine torch has threads of its own.",
         metavar="N",
         parser=at_least(1, parse_int),
         show_default="all cores that the machine allows",
@@ -222,7 +225,7 @@ Threads = Annotated[
 Processes = Annotated[
     int | None,
     typer.Option(
-        help="Maximum number of parallel jobs.",
+        help="Maximum number of processes that run jobs.",
         metavar="N",
         parser=at_least(1, parse_int),
         show_default="1; on a cluster, as many as fit",
