@@ -8,8 +8,8 @@ Every method gets the same splits of the same tables. What each does, and how it
 methods and tables at the same time, with OMP_NUM_THREADS=1 each, and an interrupted one goes on
 where it was. `--fresh` takes the tables of `fresh_tables.py`,
 which no default was chosen by, in place of the usual ones. `--times` measures how long each method
-takes on all cores, with nothing else at work. The page and the picture show what has been measured
-so far.
+takes on all cores for the first of the seeds, with nothing else at work. The page and the picture
+show what has been measured so far.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from _shared import make_parser
 from equal_bytes_page import write_page
 from equal_bytes_summary import PART_LIMIT, SEEDS, name_file
 from fresh_tables import FRESH_TABLES
-from peers import LIMITS, METHODS, PARTS, WHOLE_RUNS, load_split
+from peers import LIMITS, METHODS, PARTS, WHOLE_RUNS, Fitted, Split, load_split
 from tables import QUICK_FIRST, TABLES
 
 from tabnas.paper import collect_provenance
@@ -38,7 +38,7 @@ ALL = METHODS | {PART + name: method for name, method in PARTS.items()}
 def measure(method: str, table: str, seed: int, options) -> None:
     """Add a table and a seed to the results of a method: the limits that are not there yet."""
     path = file_of(options.out, method)
-    done = json.loads(path.read_text())["done"] if path.exists() else []
+    done = read_done(path)
     limits = [limit or None for limit in options.limits]
     if method.startswith(PART):
         limits = [PART_LIMIT]
@@ -47,29 +47,45 @@ def measure(method: str, table: str, seed: int, options) -> None:
         return
     split = load_split(options.data, table, TARGETS[table], seed)
     for fitted in ALL[method](split, tuple(left), seed):
-        assert fitted.limit is None or fitted.bytes <= fitted.limit, fitted
-        row = {"table": table, "seed": seed, "metric": split.metric} | vars(fitted)
-        print(method, json.dumps(row), flush=True)
-        add(path, done=[[table, seed, fitted.limit]], rows=[row])
+        add_loss(method, table, split, fitted, options)
         left.remove(fitted.limit)
     add(path, done=[[table, seed, limit] for limit in left])  # the method cannot keep these
 
 
+def add_loss(method: str, table: str, split: Split, fitted: Fitted, options) -> None:
+    """Add a model to the results of a method."""
+    assert fitted.limit is None or fitted.bytes <= fitted.limit, fitted
+    row = {"table": table, "seed": split.seed, "metric": split.metric} | vars(fitted)
+    print(method, json.dumps(row), flush=True)
+    add(file_of(options.out, method), done=[[table, split.seed, fitted.limit]], rows=[row])
+
+
 def measure_time(method: str, table: str, options) -> None:
-    """Add the seconds that a method takes for a table, from the split to the model."""
+    """Add the seconds that a method takes for a table, from the split to the model.
+
+    The model is added, too, unless another one is there.
+    """
     path = file_of(options.out, TIMES)
-    done = json.loads(path.read_text())["done"] if path.exists() else []
+    done = read_done(path)
     if [table, method] in done:
         return
     load_split.cache_clear()  # with all that methods keep with a split
-    split = load_split(options.data, table, TARGETS[table], SEEDS[0])
+    seed = options.seeds[0]
+    split = load_split(options.data, table, TARGETS[table], seed)
     assert split.data  # encoded
     began = perf_counter()
-    fitted = next((ALL | WHOLE_RUNS)[method](split, (PART_LIMIT,), SEEDS[0]), None)
+    fitted = next((ALL | WHOLE_RUNS)[method](split, (PART_LIMIT,), seed), None)
     seconds = perf_counter() - began
     rows = [] if fitted is None else [{"table": table, "method": method, "seconds": seconds}]
     print(rows, flush=True)
     add(path, done=[[table, method]], rows=rows)
+    if fitted and [table, seed, PART_LIMIT] not in read_done(file_of(options.out, method)):
+        add_loss(method, table, split, fitted, options)
+
+
+def read_done(path: Path) -> list[list]:
+    """Return what a file of results has: table, seed and limit, or table and method."""
+    return json.loads(path.read_text())["done"] if path.exists() else []
 
 
 def add(path: Path, **lists: list) -> None:

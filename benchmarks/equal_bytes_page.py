@@ -21,7 +21,6 @@ COLOURS = {
 }  # fmt: skip
 COLUMNS = 3  # of panels
 MIN_SPAN = 0.02  # of the losses in a panel: less is noise
-SLOW = ("RealMLP", "RealMLP int8", "TabM", "MLP", "pruned")  # may have no time of their own
 ORIGIN = ("command", "date", "machine", "versions")
 
 
@@ -219,30 +218,16 @@ def _describe_rounding(content: dict[str, Any]) -> str:
 
 
 def _time_table(contents: dict[str, Any], tables: list[str]) -> list[str]:
-    """Return the table of seconds, of runs that had the machine to themselves where there are any.
-
-    Others are of the runs whose losses are above.
-    """
+    """Return the table of seconds, of runs that had the machine to themselves."""
     if "time" not in contents:
         return ["Not measured yet."]
     timed = contents["time"]
     cells = {(row["table"], row["method"]): f"{row['seconds']:.0f}" for row in timed["rows"]}
-    for method in SLOW:
-        rows = contents.get(method.lower().replace(" ", "_"), {"rows": []})["rows"]
-        for table in tables:
-            seconds = [
-                row["seconds"]
-                for row in rows
-                if (row["table"], row["limit"]) == (table, PART_LIMIT)
-            ]
-            if seconds:
-                cells.setdefault((table, method), f"*{np.median(seconds):.0f}*")
-    methods = [method for method in METHODS if any(method == timed for _, timed in cells)]
+    methods = [method for method in METHODS if any(method == known for _, known in cells)]
     lines = [
         f"Seconds until the model within {PART_LIMIT // 1_000} kB is there, tuning included, "
-        f"one run on {timed['machine']['cores']} cores; *in italics* on one core beside other "
-        "work, the median of the runs above. Those of tabnas include the encoding of the table, "
-        "those of the others do not.",
+        f"one run on {timed['machine']['cores']} cores with nothing else at work. Those of tabnas "
+        "include the encoding of the table, those of the others do not.",
         "",
         *_head(["table", *methods]),
     ]
