@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -171,3 +172,32 @@ def test_names() -> None:
 def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(TabNASError, match="the 2 rows of 'a', but 'b' has 1"):
         Table.from_data({"a": [1, 2], "b": [1]})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.5, -0.0],
+        [7, 2**60 + 1],
+        [True, False],
+        ["u", "v"],
+        np.array(["2024-01-05", "2024-02-01"], "datetime64[ns]"),
+        np.array(["u", 3.0], object),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_masked_values_are_missing(values: Any, dimensions: int) -> None:
+    """Whatever is behind the mask, and whatever value the array would fill in."""
+    plain = np.array([*values, values[0]], np.asarray(values).dtype)
+    masked = np.ma.MaskedArray(plain, mask=[False, False, True])
+    repr(masked.fill_value)  # NumPy may choose it now
+    column = {
+        1: lambda array: Table.from_data({"x": array}).column("x"),
+        2: lambda array: Table.from_data(array[:, None]).column("x0"),
+    }[dimensions]
+    first, second, third = column(masked).to_pylist()
+    assert third is None
+    expected = column(plain)
+    assert column(masked).type == expected.type
+    assert [first, second] == expected.to_pylist()[:2]

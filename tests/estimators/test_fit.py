@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.tree import DecisionTreeClassifier
 
 from tabnas.data import ClassTarget, DataWarning, Shares, Table
 from tabnas.errors import InfeasibleError, TabNASError
@@ -475,8 +476,11 @@ def test_masked_values_are_missing() -> None:
     classifier = TabNASClassifier(**SMALL).fit(masked, y)
     expected = TabNASClassifier(**SMALL).fit(filled, y).predict_proba(filled)
     np.testing.assert_array_equal(classifier.predict_proba(masked), expected)
-    texts = np.ma.MaskedArray([["u"], ["v"]] * 30, mask=[[False], [True]] * 30)
-    assert TabNASClassifier(**SMALL).fit(texts, ["a", "b"] * 30).score(texts, ["a", "b"] * 30) == 1
+    with pytest.raises(TabNASError, match="groups must have a label for every row, but some are m"):
+        classifier.fit(values, y, groups=np.ma.masked_equal(np.arange(60), 3))
+    own = TabNASClassifier(**SMALL | {"teacher": DecisionTreeClassifier()})
+    with pytest.raises(TabNASError, match="X must have no masked values if the teacher is an est"):
+        own.fit(masked, y)
     few = np.arange(60) < 3
     with pytest.raises(TabNASError, match="y must have a value for every row, but 3 are masked"):
         classifier.fit(values, np.ma.MaskedArray(np.arange(60) % 2, mask=few))

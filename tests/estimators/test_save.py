@@ -108,3 +108,13 @@ def test_a_loaded_run_does_not_need_the_columns_that_it_does_not_use(tmp_path: P
     np.testing.assert_array_equal(loaded.predict(frame), loaded.predict(frame[["x", "z"]]))
     with pytest.raises(ValueError, match="feature names"):
         loaded.predict(frame[["x", "id"]])
+    for columns in (["x", "z", "id"], ["x", "z"]):  # arrays have them by position
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            predicted = loaded.predict(frame[columns].to_numpy())
+        np.testing.assert_array_equal(predicted, loaded.predict(frame))
+    labels = np.where(frame.x > 0, "a", "b")
+    settings = SMALL | {"max_parameters": 100}
+    again = loaded.set_params(**settings)
+    half = frame.index < 40
+    again.fit(frame[half], labels[half], X_val=frame[~half], y_val=labels[~half])
+    assert again.n_features_in_ == 3

@@ -106,8 +106,6 @@ def to_arrow(name: str, values: Any) -> Any:
             f"the column {name!r} must have one dimension, got an array of the shape "
             f"{tuple(values.shape)}; give each of its columns a name"
         )
-    if isinstance(values, np.ma.MaskedArray):
-        return pa.array(values.data, mask=np.ma.getmaskarray(values))
     if type(values).__module__.split(".")[0] == "pandas":
         _let_arrow_know_pandas()
     kind = str(getattr(values, "dtype", ""))
@@ -116,6 +114,8 @@ def to_arrow(name: str, values: Any) -> Any:
             f"the column {name!r} holds complex numbers, which are not a kind of feature; "
             "give their real and imaginary parts as two columns"
         )
+    if isinstance(values, np.ma.MaskedArray):
+        values = _fill_masked(values)
     if kind == str(np.dtype(np.longdouble)) or kind.startswith("Sparse"):
         values = np.asarray(values, np.float64)
     try:
@@ -125,6 +125,20 @@ def to_arrow(name: str, values: Any) -> Any:
         return array
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         return pa.array([_as_text(value) for value in values], pa.string())
+
+
+def _fill_masked(values: np.ma.MaskedArray) -> Any:
+    """Return a column with missing values where it is masked."""
+    mask, data = np.ma.getmaskarray(values), values.data
+    if not mask.any():
+        return data
+    if data.dtype.kind in "biu":
+        return pa.array(data, mask=mask)
+    if data.dtype.kind in "fmM":
+        return np.where(mask, data.dtype.type("nan" if data.dtype.kind == "f" else "NaT"), data)
+    filled = data.astype(object)
+    filled[mask] = None
+    return filled
 
 
 @cache

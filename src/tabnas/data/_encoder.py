@@ -236,12 +236,14 @@ class TableEncoder:
     def match_columns(self, table: Table) -> Table:
         """Return the table with the training table's names, matched by name or by position."""
         if not (table.has_names and self.has_names):
-            if len(table.names) != len(self.names):
-                raise TabNASError(
-                    f"the table must have the {len(self.names)} columns of the training table, "
-                    f"got {len(table.names)}"
-                )
-            return table.rename(self.names, has_names=self.has_names)
+            used = tuple(name for name in self.names if name not in self.dropped)
+            for names in (self.names, used):
+                if len(table.names) == len(names):
+                    return table.rename(names, has_names=self.has_names)
+            raise TabNASError(
+                f"the table must have the {len(self.names)} columns of the training table, "
+                f"got {len(table.names)}"
+            )
         missing = [column.name for column in self.columns if column.name not in table]
         if missing:
             others = f", as are {len(missing) - 1} others" if len(missing) > 1 else ""

@@ -62,6 +62,7 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         settings = make_run_settings(self, kinds, has_groups=data.groups is not None)
         teacher = None
         if not isinstance(self.teacher, str):
+            _refuse_masks(X, unlabelled, X_val)
             teacher = EstimatorTeacher(self.teacher, X, unlabelled, X_val)
             teacher.check(data.target)
         with limit_threads(resolve_n_jobs(self.n_jobs)):
@@ -103,7 +104,7 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
     def _check_features(self, features: Any) -> Table:
         """Return the rows to predict as a table."""
         check_is_fitted(self)
-        return check_features(self, features, reset=False)
+        return check_features(self, features, reset=False, encoder=self.model_.encoder)
 
     def _check_validation(
         self,
@@ -267,3 +268,12 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def _refuse_masks(*tables: Any) -> None:
+    """Raise an error if a table of a teacher has masked values, which scikit-learn would ignore."""
+    if any(isinstance(one, np.ma.MaskedArray) and np.ma.is_masked(one) for one in tables):
+        raise TabNASError(
+            "X must have no masked values if the teacher is an estimator, which would take what is "
+            "behind the mask; fill them in, or make them NaN"
+        )

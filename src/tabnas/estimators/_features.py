@@ -9,34 +9,43 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_array, validate_data
 
-from tabnas.data import Table
+from tabnas.data import Table, TableEncoder
 from tabnas.errors import TabNASError
 
 
-def check_features(estimator: Any, features: Any, *, reset: bool) -> Table:
+def check_features(
+    estimator: Any, features: Any, *, reset: bool, encoder: TableEncoder | None = None
+) -> Table:
     """Return the features as a table of at least one row and column.
 
     With `reset` the estimator stores their number, and their names if all are texts; without it,
-    they must be equal to those stored.
+    they must be equal to those stored. With `encoder`, its dropped columns are left out: new rows
+    may have them or not.
     """
     if _is_frame(features):
         table = _table_from_frame(features)
-        validated = features
-        if table.has_names:
-            unused = set() if reset else _find_unused(estimator)
-            validated = table.drop([name for name in table if name in unused]).arrow
+        validated = table.arrow if table.has_names else features
         _check_not_empty(table)
     else:
         validated = _check_array(estimator, features)
         table = Table.from_data(validated)
+    if encoder is not None and (unused := _find_unused(table, encoder)):
+        table = table.drop(unused)
+        validated = (
+            table.arrow if table.has_names else np.broadcast_to(0, (len(table), len(table.names)))
+        )
     validate_data(estimator, validated, reset=reset, skip_check_array=True)
     return table
 
 
-def _find_unused(estimator: Any) -> set[str]:
-    """Return the columns that a loaded model does not use: new rows may have them or not."""
-    model = getattr(estimator, "model_", None)
-    return set(model.encoder.dropped) if model is not None else set()
+def _find_unused(table: Table, encoder: TableEncoder) -> list[str]:
+    """Return the columns of the table that the encoder drops, by name or by position."""
+    if table.has_names:
+        return [name for name in table if name in encoder.dropped]
+    if len(table.names) != len(encoder.names):
+        return []
+    named = zip(table.names, encoder.names, strict=True)
+    return [name for name, trained in named if trained in encoder.dropped]
 
 
 def _is_frame(features: Any) -> bool:
@@ -65,13 +74,13 @@ def _check_array(estimator: Any, features: Any) -> Any:
     if isinstance(features, Sequence) and not isinstance(features, str | bytes):
         # as objects, so that one text in a row does not turn all its numbers into texts
         features = _object_array(features)
-    if isinstance(features, np.ma.MaskedArray):  # scikit-learn would take what is behind the mask
-        is_number = features.dtype.kind in "iuf"
-        features = features.astype(np.float64 if is_number else object)
-        features = features.filled(np.nan if is_number else None)
-    return check_array(
+    mask = None
+    if isinstance(features, np.ma.MaskedArray):  # scikit-learn knows no masks
+        features, mask = features.data, np.ma.getmaskarray(features)
+    checked = check_array(
         features, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X"
     )
+    return checked if mask is None else np.ma.MaskedArray(checked, mask)
 
 
 def _object_array(rows: Sequence[Any]) -> Any:

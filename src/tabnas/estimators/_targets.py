@@ -33,7 +33,7 @@ def check_y(estimator: Any, y: Any, rows: int, *, suffix: str = "") -> NDArray[A
         raise TabNASError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None"
         )
-    if np.ma.is_masked(y):
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         raise TabNASError(
             f"y{suffix} must have a value for every row, but "
             f"{int(np.ma.getmaskarray(y).sum())} are masked; remove such rows"
@@ -115,7 +115,7 @@ def check_sample_weight(sample_weight: Any, rows: int) -> FloatArray | None:
     """Return the weights, scaled to a maximum of 1, or None if all rows have the same."""
     if sample_weight is None:
         return None
-    if np.ma.is_masked(sample_weight):
+    if isinstance(sample_weight, np.ma.MaskedArray) and np.ma.is_masked(sample_weight):
         raise TabNASError("sample_weight must be finite and at least zero, but some are masked")
     try:
         weight = np.array(sample_weight, np.float64)
@@ -161,6 +161,8 @@ def label_rows(
 
 def _check_groups(groups: Any) -> NDArray[Any]:
     """Return groups as an array of one dimension."""
+    if isinstance(groups, np.ma.MaskedArray) and np.ma.is_masked(groups):
+        raise TabNASError("groups must have a label for every row, but some are masked")
     try:
         # an array first: scikit-learn makes floats of pandas' own integers
         flat: NDArray[Any] = column_or_1d(np.asarray(groups))
