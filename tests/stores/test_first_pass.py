@@ -6,7 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import feather
 
 from tabnas.errors import TabNASError
 from tabnas.stores import StoreSettings, _first_rows, encode_store
@@ -65,3 +67,26 @@ def test_a_target_that_begins_with_few_integers_needs_a_task(
         assert store.target.task == name
     texts = write_csv(tmp_path / "texts.csv", columns | {"y": [f"c{y}" for y in counts]})
     assert len(encode_store(texts, tmp_path / "texts", target="y").target.classes) == 60
+
+
+def test_all_pieces_together_show_what_the_target_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_chunks: Callable[[int, int], None]
+) -> None:
+    monkeypatch.setattr(_first_rows, "MAX_FIRST_ROWS", 50)
+    small_chunks(500, 1_500)
+    counts = np.arange(2_000) // 40
+    path = write_csv(tmp_path / "counts.csv", {"x": list(np.sin(counts)), "y": list(counts)})
+    with pytest.raises(TabNASError, match="'y' has at most 30 different integers in its first row"):
+        encode_store(path, tmp_path / "store", target="y")
+
+
+def test_declared_categories_are_classes_however_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_first_rows, "MAX_FIRST_ROWS", 50)
+    codes = pa.array(np.arange(600) // 10).dictionary_encode()
+    feather.write_feather(
+        pa.table({"x": np.arange(600.0), "y": codes}), str(tmp_path / "codes.feather"), chunksize=50
+    )
+    store = encode_store(tmp_path / "codes.feather", tmp_path / "store", target="y")
+    assert len(store.target.classes) == 60

@@ -183,7 +183,7 @@ class Summarizer:
             stats = merge_target_stats(self._target, stats)
         if isinstance(stats, LabelStats):
             stats.check_count(name)
-            if self.context.settings.task is None:
+            if self.context.layout.has_integer_classes:
                 stats.check_task(name)
         self._target = stats
 

@@ -22,6 +22,7 @@ from tabnas.errors import TabNASError
 from tabnas.stores._layout import Layout
 from tabnas.stores._settings import StoreSettings
 from tabnas.stores._summary import ColumnSummary, Summary
+from tabnas.stores._target_stats import LabelStats
 
 TRUTHS = {"true", "True", "TRUE", "false", "False", "FALSE"}
 """Texts that `read_table` reads as booleans."""
@@ -56,6 +57,10 @@ def fit_encoder(
             "at least one column must differ between rows, but all are constant or dropped; "
             "give columns that tell rows apart"
         )
+    if isinstance(summary.target, LabelStats):  # of all pieces together
+        summary.target.check_count(layout.target)
+        if layout.has_integer_classes:
+            summary.target.check_task(layout.target)
     names = layout.names
     encoder = TableEncoder(tuple(columns), tuple(constant), layout.ignored, names, has_names=True)
     return encoder, summary.target.fit(layout.target, layout.number_formats[layout.target])

@@ -9,18 +9,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from tabnas.data import DataWarning, Kind, find_labelled_rows
+from tabnas.data import DataWarning, Kind, find_labelled_rows, to_texts
 from tabnas.data.lowlevel import (
     DEFAULT_NUMBER_FORMAT,
     ColumnSchema,
     DecimalContext,
     NumberFormat,
+    are_number_like,
     describe_identifier,
     find_na_values,
     fit_number_format,
     holds_classes,
     infer_schema,
     is_datetime_type,
+    is_numeric_type,
     is_text,
     looks_like_identifier,
 )
@@ -43,6 +45,7 @@ class Layout:
     ignored: tuple[str, ...]
     target: str
     labels: pa.DataType | None  # the type of the target's classes; None: a quantity
+    has_integer_classes: bool  # classes since the first rows have few different integers
     na_values: tuple[str, ...]  # texts that mean that a target is missing
     reader: Reader
     text_columns: TextColumns | None  # of text files, which are copied before they are read
@@ -114,6 +117,9 @@ def find_layout(first_rows: FirstRows, settings: StoreSettings) -> Layout:
         ignored=tuple(name for name in names if name in ignored),
         target=target,
         labels=labels,
+        has_integer_classes=labels is not None
+        and settings.task is None
+        and _holds_numbers(target_column),
         na_values=find_na_values(target_column),
         reader=_find_reader(first_rows, tuple(types), settings.memory_plan.chunk),
         text_columns=text_columns,
@@ -154,6 +160,15 @@ def _infer_target(
             return None, *fit_number_format(name, column, decimals)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     return pa.string() if is_text(column) else kind, decimals.number_format(name), ()
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Return whether a column holds numbers, or texts that are all numbers."""
+    if pa.types.is_dictionary(column.type):  # declared categorical where it was written
+        return False
+    if is_text(column):
+        return bool(are_number_like(to_texts(column).unique()).all())
+    return is_numeric_type(column.type)
 
 
 def _find_type(
