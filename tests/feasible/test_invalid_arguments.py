@@ -191,6 +191,7 @@ def test_architectures_outside_the_space_are_not_feasible() -> None:
         ([[0.9, 0.9]], "must be indices of candidates"),
         ([[np.nan, 0]], "must be indices of candidates"),
         ([0, 1, 2], r"an index for each of the 2 layers, got the shape \(3,\)"),
+        ([["8", "4"]], "must be indices of candidates, got values of the type <U1"),
     ],
 )
 def test_choices_that_are_no_indices_are_refused(
@@ -204,5 +205,7 @@ def test_choices_that_are_no_indices_are_refused(
 def test_the_architecture_of_choices_is_checked() -> None:
     feasible = FeasibleSet(SPACE, Budget(dense_parameters=300))
     assert str(feasible.architecture([1, 0])) == "16-4"
-    with pytest.raises(InfeasibleError, match="16-16 does not meet dense_parameters <= 300"):
+    with pytest.raises(InfeasibleError, match=r"16-16 does not meet dense_parameters <= 300$"):
         feasible.architecture([1, 2])
+    with pytest.raises(TabNASError, match=r"must be indices of candidates, got \[0, -1\]"):
+        feasible.architecture([0, -1])

@@ -135,8 +135,12 @@ def test_several_limits_take_turns() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TabNASError, match="`start` must be at least 1"):
+    with pytest.raises(TabNASError, match="`start` must be a number of at least 1"):
         TighteningSampler(FEASIBLE, warmup=WARMUP, start=0.5)
+    with pytest.raises(TabNASError, match="`start` must be a number of at least 1"):
+        TighteningSampler(FEASIBLE, warmup=WARMUP, start=np.inf)
+    with pytest.raises(TabNASError, match="levels must be an integer of at least 1"):
+        TighteningSampler(FEASIBLE, warmup=WARMUP, levels=0)
     with pytest.raises(TabNASError, match="`until` must be in"):
         TighteningSampler(FEASIBLE, warmup=WARMUP, until=0)
     with pytest.raises(TabNASError, match="'uniform' or 'depth'"):

@@ -233,23 +233,30 @@ class FeasibleSet:
     def _extreme(self, cost: CostLike | None, *, sign: int) -> Architecture:
         cost = self._cost(cost)
         if self._diagram is None:
-            return self.architecture(
+            return self._to_architecture(
                 select_extreme(self.sampled_members, self._calculator, cost, sign=sign)
             )
-        return self.architecture(find_extreme(self._diagram, self._calculator, cost, sign=sign))
+        return self._to_architecture(find_extreme(self._diagram, self._calculator, cost, sign=sign))
 
     def architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
         """Return the architecture that `choices`, [layers], encode.
 
         Raise an error unless it is within the budget.
         """
-        architecture = self.space.architecture(choices)
+        architecture = self.space.architecture(self.space.check_choices(choices))
         if not self.budget.admits(self.space, architecture):
-            raise InfeasibleError(
-                f"{architecture} does not meet {self.budget}, though it was found to be feasible; "
-                "does a custom cost return different values for the same architecture?"
-            )
+            raise InfeasibleError(f"{architecture} does not meet {self.budget}")
         return architecture
+
+    def _to_architecture(self, choices: Sequence[int] | IntArray) -> Architecture:
+        """Return the architecture of choices that were found to be feasible."""
+        try:
+            return self.architecture(choices)
+        except InfeasibleError as error:
+            raise InfeasibleError(
+                f"{error}, though it was found to be feasible; does a custom cost return different "
+                "values for the same architecture?"
+            ) from None
 
     def _cost(self, cost: CostLike | None) -> Cost:
         if isinstance(cost, Cost):
@@ -309,12 +316,12 @@ class FeasibleSet:
                 "`condition(logits).sample(n, rng)`"
             )
         rng = np.random.default_rng(rng)
-        return [*map(self.architecture, self.condition(log_p, rng=rng).sample(n, rng))]
+        return [*map(self._to_architecture, self.condition(log_p, rng=rng).sample(n, rng))]
 
     def most_likely(self, n: int = 1, logits: Logits = None) -> list[Architecture]:
         """Return the n most likely feasible architectures, in that order; fewer if V is smaller."""
         check_int("n", n, minimum=0)
-        return [*map(self.architecture, self.condition(logits).most_likely(n))]
+        return [*map(self._to_architecture, self.condition(logits).most_likely(n))]
 
     def estimate(
         self,

@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
+from math import inf
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from tabnas.errors import TabNASError
+from tabnas.errors import TabNASError, check_int
 from tabnas.feasible import ConditionalPolicy, FeasibleSet
 from tabnas.policy import Policy
 from tabnas.registries import by_name
@@ -97,10 +98,11 @@ class TighteningSampler(ChildSampler):
         levels: int = 12,
     ) -> None:
         super().__init__(feasible, warmup=warmup)
-        if start < 1:
-            raise TabNASError(f"`start` must be at least 1, got {start}")
+        if not 1 <= start < inf:
+            raise TabNASError(f"`start` must be a number of at least 1, got {start}")
         if not 0 < until <= 1:
             raise TabNASError(f"`until` must be in (0, 1], got {until}")
+        check_int("levels", levels, minimum=1)
         _check_by(by)
         self.until, self._by = until, by
         self._kappas = np.geomspace(start, 1, levels)
@@ -110,7 +112,8 @@ class TighteningSampler(ChildSampler):
     def sample(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
         last = len(self._kappas) - 1
         level = min(int(progress / self.until * last), last)
-        if self._sampler is None or level != self._level:  # one at a time, since they may be large
+        if self._sampler is None or level != self._level:
+            self._sampler = None  # one at a time, since they may be large
             allowed = self.feasible
             if level < last:
                 allowed = _relax(self.feasible, self._kappas[level])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tabnas.space._architecture import Architecture
 from tabnas.space._bottlenecks import BOTTLENECK_DEFINITION, bottleneck_ratio, find_bottlenecks
-from tabnas.space._budget import Budget, Limit
+from tabnas.space._budget import MAX_LIMIT, Budget, Limit
 from tabnas.space._default_space import default_space, scale_limits, spanning_space
 from tabnas.space._numeric_embeddings import DEFAULT_DIMENSIONS, NumericEmbeddings
 from tabnas.space._precision import Precision, check_precision
@@ -31,6 +31,7 @@ __all__ = [
     "COSTS",
     "DEFAULT_DIMENSIONS",
     "LATENCY_ROWS",
+    "MAX_LIMIT",
     "PAPER_WIDTHS",
     "Architecture",
     "Budget",

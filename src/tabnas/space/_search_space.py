@@ -225,6 +225,10 @@ class SearchSpace:
         tabnas.errors.TabNASError: `choices` must be indices of candidates, got [8, 0]
         """
         array = np.asarray(choices)
+        if array.dtype.kind not in "iuf":
+            raise TabNASError(
+                f"`choices` must be indices of candidates, got values of the type {array.dtype}"
+            )
         counts = [len(layer) for layer in self.layers]
         if array.shape[-1:] != (len(counts),):
             raise TabNASError(

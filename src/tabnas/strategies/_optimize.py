@@ -25,6 +25,8 @@ class StuckError(TabNASError):
 def optimize(strategy: Strategy, objective: Objective, n_evaluations: int) -> None:
     """Run the strategy until it has made `n_evaluations` in total, repeats included.
 
+    The objective must return a finite quality for every architecture.
+
     >>> import numpy as np
     >>> from tabnas import Budget, FeasibleSet, SearchSpace
     >>> from tabnas.strategies import RandomSearch

@@ -9,7 +9,7 @@ from tabnas.errors import InfeasibleError
 from tabnas.feasible import FeasibleSet
 from tabnas.results import LimitEffect
 from tabnas.search import PolicySearch, select_best_within
-from tabnas.space import Budget, Limit
+from tabnas.space import MAX_LIMIT, Budget, Limit
 
 FACTORS = (0.5, 1.0, 2.0)
 
@@ -42,4 +42,6 @@ def _multiply_limits(budget: Budget, factor: float) -> Budget:
     The fixed part of a cost is multiplied, too, unlike by `scale_limits`: a reader of the report
     takes half the limit for half of the number.
     """
-    return Budget(*(Limit(limit.cost, factor * limit.upper) for limit in budget.limits))
+    return Budget(
+        *(Limit(limit.cost, min(factor * limit.upper, MAX_LIMIT)) for limit in budget.limits)
+    )
