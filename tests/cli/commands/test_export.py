@@ -69,7 +69,7 @@ def test_int8_as_json(wide: Path, here: Path, capsys: pytest.CaptureFixture[str]
     assert printed["int8"]["metric"] == "log_loss"
     assert run(arguments) == 0
     said = capsys.readouterr().out
-    assert "without, on 12 rows" in said
+    assert "without int8, on 12 rows" in said
     assert "was trained on these rows" not in said
     assert printed["bytes"] < printed["int8"]["float32_bytes"]
     assert printed["checked_on"] == "test rows of the run"

@@ -179,6 +179,16 @@ def test_arrays_of_long_texts_have_names_of_their_own() -> None:
     assert len(names) == len(set(names)) == 3
 
 
+def test_columns_may_be_called_as_functions_are(tmp_path: Path) -> None:
+    names = ("embed", "embed_categories", "categories", "code", "tabnas_code", "texts", "labels")
+    table = Table.from_data({name: ["a", "b", "c", "b"] for name in names})
+    model = make_untrained_model(
+        TableEncoder.fit(table, min_count=1), YES_NO, [2], dimensions=[1] * len(names)
+    )
+    program, compiled = build(model, tmp_path)
+    assert check_lookups(program, compiled, table) == 3 * len(names)
+
+
 def test_hashed_columns_need_no_texts(tmp_path: Path) -> None:
     """Only their function gives codes, so that it is there without the texts, too."""
     make_lookups_model(tmp_path)

@@ -150,7 +150,7 @@ def _define_search(lookup: Lookup) -> str:
             "        if (number < integers[middle]) end = middle; else first = middle + 1;\n"
             "    }\n    return 0;\n}\n"
         )
-    texts = f"{lookup.field.name}_categories"  # no prefix of a program makes another such name
+    texts = f"categories_of_{lookup.field.name}"  # no function of the file begins so
     normalize = "    normalize_text(&category);\n" if lookup.normalizes else ""
     return (
         f"\n{define_texts(texts, list(lookup.texts), storage='static ')}{_open(lookup)}{codes}"
