@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tabnas.cli._data_source import DataSource
-from tabnas.cli._tables import load_table
+from tabnas.cli._tables import is_local, load_table
 from tabnas.data import DataWarning, TableEncoder
 from tabnas.errors import TabNASError
 
@@ -36,3 +36,7 @@ def test_tables_of_the_data_folder_have_the_names_that_are_listed(
             assert TableEncoder.fit(table, drop=["y"]).columns[0].decimal == ","
     with pytest.raises(TabNASError, match=r"there is no file 'sales\.2024\.csv'"):
         load_table("sales.2024.csv", "y")
+    assert is_local("sales.2023")
+    monkeypatch.setenv("TABNAS_DATA", str(tmp_path / "gone"))
+    with pytest.raises(TabNASError, match=r"there is no file 'sales\.2023\.csv'"):
+        load_table("sales.2023.csv", "y")

@@ -105,3 +105,5 @@ def test_files_of_the_folder_are_read_with_the_decimal_mark(tmp_path: Path) -> N
     with pytest.warns(DataWarning, match="'1.234' as 1234"):
         encoder = TableEncoder.fit(dataset.table, drop=["y"], kinds={"code": "categorical"})
     assert encoder.columns[0].read(dataset.table.column("price")).tolist() == [1234.0, 2.5]
+    with pytest.raises(TabNASError, match=r"decimal must be '\.' or ',', got ';'"):
+        load_dataset("iris", decimal=";")

@@ -354,7 +354,7 @@ def test_the_code_repeats_what_python_gave_besides_the_table(
         path.rename(tmp_path / "run" / path.name)
     names = ("X", "X_unlabelled", "X_validation")
     exec(code, {"model": model} | dict(zip(names, tables, strict=True)))
-    assert code.startswith("# an estimator: call fit again")
+    assert code.startswith("# If an estimator began this run, call its fit again")
     again = result_without_timings(tmp_path / "run" / "again")
     assert again == result_without_timings(tmp_path / "run")
     assert again.target.task == "regression"

@@ -310,9 +310,9 @@ def test_the_command_of_a_tradeoff_with_a_latency_table_and_a_refit() -> None:
 
 def test_the_page_says_what_test_rows_were_used_for() -> None:
     page = make_tradeoff_page(make_tradeoff(), make_tradeoff_config())
-    assert "test rows were used for nothing else" in page
+    assert "test rows were used for the scores here and nothing else" in page
     page = make_tradeoff_page(make_tradeoff(), make_tradeoff_config(refit=True))
-    assert "test rows were used only after that, to train the final weights" in page
+    assert "test rows were used for the scores here, and then to train the final weights" in page
 
 
 @pytest.mark.parametrize("settings", [{"time": 3.0}, {"workers": 2}])

@@ -35,6 +35,14 @@ class Chunk(NamedTuple):
     prepared: Any
 
 
+def _make_label_column(target: ClassTarget) -> pa.Array:
+    """Return the labels of the classes, in their type; as texts if no type of Arrow holds all."""
+    try:
+        return pa.array(target.labels)
+    except OverflowError:  # integers below 0 and beyond 2^63
+        return pa.array(list(map(str, target.classes)))
+
+
 def predict_chunks(
     model: Model, table: Table, output: OutputFormat, *, printable: bool = False
 ) -> Iterator[Chunk]:
@@ -43,7 +51,7 @@ def predict_chunks(
     With `printable`, names and texts have no control characters.
     """
     names = column_names(model.target.name, model.classes)
-    labels = pa.array(model.target.labels) if isinstance(model.target, ClassTarget) else None
+    labels = _make_label_column(model.target) if isinstance(model.target, ClassTarget) else None
 
     def make_chunk(raw: Any) -> Chunk:
         answers = model.decode(raw)

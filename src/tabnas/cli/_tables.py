@@ -95,7 +95,6 @@ def load_table(
     The columns `text` of a file are read as texts; `decimal` is its decimal mark, if known.
     """
     from tabnas.data import load_dataset, read_table
-    from tabnas.data.datasets import find_tables
 
     configure_arrow()
     if "://" in source:
@@ -104,7 +103,7 @@ def load_table(
             "and name the file"
         )
     path = Path(source)
-    if path.exists() or (path.suffix and not find_tables(source)):
+    if path.exists() or (path.suffix and not _is_in_data_folder(source)):
         if target is None:
             raise TabNASError(
                 f"a file must come with --target NAME, the column to predict{_list_columns(path)}"
@@ -120,6 +119,16 @@ def load_table(
             f"there is no dataset {source!r}; did you mean the file {_tables_by_stem()[near]!r}?"
         ) from None
     return dataset.table, target or dataset.target
+
+
+def _is_in_data_folder(source: str) -> bool:
+    """Return whether a table of the data folder has this name."""
+    from tabnas.data.datasets import find_tables
+
+    try:
+        return bool(find_tables(source))
+    except TabNASError:  # there is no such folder
+        return False
 
 
 def _tables_by_stem() -> dict[str, str]:
@@ -149,7 +158,7 @@ def is_local(source: str) -> bool:
         names = [listing.name for listing in list_datasets() if listing.source in LOCAL_SOURCES]
     except TabNASError:
         return False
-    return any(source in (name, name.split(".")[0]) for name in names)
+    return source in names or _is_in_data_folder(source)
 
 
 def default_run_folder(source: str, suffix: str = "") -> Path:

@@ -29,15 +29,17 @@ LABELS = LOAD + (
 )
 VALUES = LOAD + "model.predict(rows)  # values in the target's own units\n"
 ESTIMATOR_AGAIN = """\
-# an estimator: call fit again, with the same arguments and another run_dir; otherwise:"""
+# If an estimator began this run, call its fit again with another run_dir. Otherwise:"""
 TABLE_AGAIN = """\
 settings = RunSettings.from_dict(config["settings"])
 table = read_table("rows.csv")  # the same rows with the target, or Table.from_data(frame)
 data = LabelledTable.from_table(table, {target!r}, task="{task}")"""
 BESIDES = {
-    "groups": 'data = data.with_groups(read_table("groups.csv").column("group"))  # one a row',
+    "groups": """\
+groups = read_table("groups.csv").column("group")  # of rows with a target
+data = data.with_groups(groups)""",
     "weights": """\
-weights = read_table("weights.csv").column("weight").to_numpy()  # one a row
+weights = read_table("weights.csv").column("weight").to_numpy()  # of rows with a target
 data = replace(data, weight=weights)""",
     "unlabelled": 'data = data.with_unlabelled(read_table("unlabelled.csv"))',
     "validation": """\

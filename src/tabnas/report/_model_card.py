@@ -36,6 +36,7 @@ from tabnas.report._teacher_text import (
     name_model,
 )
 from tabnas.results import TEACHER, RunResult
+from tabnas.space import Precision
 
 TO_FILL_IN = "**To fill in:**"
 EXPORT = "tabnas export . model.onnx"
@@ -365,8 +366,10 @@ def _describe_usage(result: RunResult) -> str:
 
 
 def _describe_export(result: RunResult) -> list[str]:
-    """Return how to export the model: ONNX files cannot hold hashed columns."""
+    """Return how to export the model: ONNX has no hashed columns, and C no float16 weights."""
     if any(encoding.startswith("hashed") for encoding in result.columns.values()):
+        if result.precision == Precision.FLOAT16:
+            return []
         return ["As C without a runtime:", code_block(EXPORT_C, "sh")]
     return [
         "As one ONNX file with the preprocessing inside, for other runtimes:",

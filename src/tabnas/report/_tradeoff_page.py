@@ -91,8 +91,8 @@ def steps_table(result: TradeoffResult, *, is_refitted: bool) -> Table:
         ],
         rows=[_row(result, m, step) for m, step in zip(result.models, steps, strict=True)],
         note="Each limit links to the report of its run. Validation is on the rows, or folds, by "
-        "which the networks were chosen; test rows were used "
-        + ("only after that, to train the final weights." if is_refitted else "for nothing else."),
+        "which the networks were chosen; test rows were used for the scores here"
+        + (", and then to train the final weights." if is_refitted else " and nothing else."),
     )
 
 

@@ -77,3 +77,7 @@ def test_a_run_of_python_is_continued_in_python(
     said = capsys.readouterr().err
     assert f"or if it was stopped, {call}" in said
     assert "tabnas resume" not in said
+    (tmp_path / "config.toml").write_text(f'{LIMITS}\n[tradeoff]\ncost = "parameters"\n')
+    assert run(["resume", str(tmp_path)]) == USAGE_ERROR
+    message = " ".join(capsys.readouterr().err.split())
+    assert f"continue in Python, with TradeoffFolder('{tmp_path}', resume=True)" in message

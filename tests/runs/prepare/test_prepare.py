@@ -464,8 +464,8 @@ def test_errors_about_the_column_of_a_split_name_rows_of_the_user() -> None:
     years = [None if row == 7 else 2000 + row for row in range(100)]
     arrow = arrow.set_column(arrow.column_names.index("kind"), "kind", pa.array(kinds))
     table = Table(arrow.append_column("year", pa.array(years)))
-    for split in ("time", "group"):
+    others = make_labelled(make_table(50, seed=3))
+    for split, validation in (("time", None), ("time", others), ("group", others)):
         settings = make_settings(split=split, split_column="year", shares=Shares(test=0))
-        validation = make_labelled(make_table(50, seed=3)) if split == "group" else None
         with pytest.raises(TabNASError, match=r"'year' must .*row 8 is missing"):
             prepare_data(make_labelled(table), settings, validation=validation)

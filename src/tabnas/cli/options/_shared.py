@@ -129,7 +129,7 @@ MaxLatencyUs = Annotated[
     _limit(
         parse_float,
         "Maximum latency of one row in microseconds, preprocessing included. It is measured "
-        "on this machine.",
+        "on this machine, or predicted from --latency-table.",
     ),
 ]
 MaxBatchLatencyUs = Annotated[

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+from tabnas.data._number_text import check_decimal_mark
 from tabnas.data._readers import read_table
 from tabnas.data._table import set_decimal_mark
 from tabnas.data.datasets import _bundled, _openml, _scikit_learn
@@ -52,9 +53,10 @@ def load_dataset(
     """Load a dataset by its name, an OpenML number, or a file's name in the data folder.
 
     A file in the data folder goes before a dataset of the same name. `target` names the column to
-    predict, where the dataset does not say: files do not. `text` and `decimal` are those of
-    `read_table`.
+    predict, where the dataset does not say: files do not. `decimal` is the decimal mark, and the
+    columns `text` of a file are read as texts, as by `read_table`.
     """
+    check_decimal_mark(decimal)
     paths = find_tables(name, folder)
     if len(paths) > 1:
         raise TabNASError(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from tabnas.errors import TabNASError
-from tabnas.formatting import quote_path
 from tabnas.jobs import JobConfig
 from tabnas.results import RunResult, TradeoffResult
 from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
@@ -15,7 +14,7 @@ from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._progress import ProgressCallback
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint, check_identity
-from tabnas.runs.folders._run_folder import CONFIG, RunFolder, load_config
+from tabnas.runs.folders._run_folder import CONFIG, RunFolder, describe_resumption, load_config
 from tabnas.runs.folders._status import StatusFile
 from tabnas.runs.folders._tensorboard import EventLog
 from tabnas.runs.folders._tradeoff_folder import TradeoffFolder
@@ -142,8 +141,8 @@ def _load_saved_plan(folder: RunFolder, settings: RunSettings) -> Any:
         )
     if "tradeoff" in config:
         raise TabNASError(
-            f"{folder.name!r} holds a trade-off, not a run of one limit; resume it with "
-            f"tabnas resume {quote_path(folder.name)}, or name another folder"
+            f"{folder.name!r} holds a trade-off, not a run of one limit; name another folder, or "
+            f"{describe_resumption(folder.path)}"
         )
     before = RunSettings.from_dict(config["settings"])
     check_identity(before.identity(), settings.identity())

@@ -331,6 +331,8 @@ def describe_resumption(path: str | Path) -> str:
         is_of_python = "settings" in config and "data" not in config
     except TabNASError:  # `tabnas resume` says what is wrong
         is_of_python = False
+    if is_of_python and "tradeoff" in config:
+        return f"continue in Python, with TradeoffFolder({str(path)!r}, resume=True)"
     if is_of_python:
         return "make the call again that began it in Python, with the same rows and settings"
     return f"continue with: tabnas resume {quote_path(path)}"

@@ -185,7 +185,7 @@ def _check_table(data: LabelledTable, settings: RunSettings) -> LabelledTable:
             f"split must be 'group' for a table with groups, got {settings.split!r}; set it, or "
             "leave the groups out"
         )
-    for name in data.features:
+    for name in (*data.features, data.target.name):
         if "\0" in name:  # the files of a run cannot hold it
             raise TabNASError(f"the name of the column {name!r} has a zero byte; rename it")
     if len(data) < MIN_ROWS:
@@ -213,7 +213,8 @@ def _read_split_column(
         return groups, None
     if settings.split == "time" and name is not None:
         # of all rows, since those for training may have the same time
-        return None, to_times(name, data.features.column(name))[split.train]
+        with renumber_rows(data.row_numbers):
+            return None, to_times(name, data.features.column(name))[split.train]
     return None, None
 
 
