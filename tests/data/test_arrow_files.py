@@ -178,7 +178,9 @@ def test_memory_does_not_grow_from_batch_to_batch(ending: str, tmp_path: Path) -
     before = pa.total_allocated_bytes()
     allocated = [pa.total_allocated_bytes() - before for _ in read_table(path).iter_batches(rows)]
     assert len(allocated) == groups
-    assert max(allocated) < 8 * 2 * 8 * rows  # some pieces, of two columns and 8 bytes a value
+    piece = 2 * 8 * rows  # two columns, 8 bytes a value
+    # usually six; more for a moment on a busy machine, where threads of Arrow wait with theirs
+    assert max(allocated) < 16 * piece
 
 
 def test_batches_have_one_type_whatever_their_dictionaries(
