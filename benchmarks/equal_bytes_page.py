@@ -52,7 +52,16 @@ def write_page(out: Path) -> None:
         "- *RealMLP int8* is RealMLP, rounded as tabnas rounds its networks, which RealMLP's "
         "package does not do.",
         "- *LightGBM* counts 10 bytes a leaf, *LightGBM file* its saved text.",
-        "- What scales the inputs is counted for no network: about 8 bytes a numeric column.",
+        "- What scales the inputs is counted for no network: at least 8 bytes a numeric column, 24 "
+        "in our C files. Trees need none of it.",
+        "",
+        "How they are tuned (`benchmarks/peers` has the details): LightGBM over 24 pairs of leaves "
+        "and learning rate, without a limit over five larger settings. RealMLP and TabM have "
+        "pytabkit's tuned defaults, with and without dropout, and layers as wide as the limit "
+        "allows; their learning rates are those for wider layers. The MLP has scikit-learn's "
+        "defaults, with one or two layers. The pruned network and the plain ones are not tuned. "
+        "For all, validation rows choose the epoch or the number of trees, a temperature, and "
+        "among what was tuned.",
         "",
         "The leads are geometric means of ratios over seeds, with their standard errors:",
         "",

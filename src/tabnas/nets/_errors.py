@@ -6,7 +6,7 @@ from tabnas.errors import TabNASError
 
 
 class NonFiniteLossError(TabNASError):
-    """A loss or gradient overflowed float32. If it was that of a step, this was not taken."""
+    """A loss or gradient overflowed float32. If a training step caused it, it was not taken."""
 
     def __init__(
         self, step: int, loss: float, learning_rate: float, *, is_validation: bool = False

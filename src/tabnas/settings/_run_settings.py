@@ -51,8 +51,8 @@ class RunSettings:
         kind="path",
         panel="Limits",
         metavar="FILE",
-        help="A file that `tabnas latency` wrote on another machine. Limits on latency then hold "
-        "there.",
+        help="A file that `tabnas latency` wrote on another machine. Latency is predicted for that "
+        "machine and not measured.",
         shown_default="this machine is measured",
     )
     runtime: RuntimeKind = setting(
@@ -186,8 +186,9 @@ class RunSettings:
         kind="seconds",
         panel="Work",
         help="Approximate duration, like 300 or 5m. More time means longer trainings and more "
-        "candidates, less time smaller networks, and no teacher if it would take more than a "
-        "third. The comparison with boosted trees can take longer.",
+        "candidates, less time smaller networks. A default teacher that would take more than a "
+        "third is left out: first its trees, then all of it. The comparison with boosted trees "
+        "can take longer.",
         shown_default="until the planned epochs are trained",
         commands=("search",),
     )
@@ -196,8 +197,8 @@ class RunSettings:
         kind="integer",
         panel="Work",
         help="Number of the best architectures of the search to train stand-alone and to choose "
-        "from, for each limit, and no others. If bytes are limited, one that fits as float32 is "
-        "added.",
+        "from, for each limit. Networks of equally wide layers are then left out. If bytes are "
+        "limited, one that fits as float32 is added where none does.",
         shown_default="2, or 1 in a trade-off, and networks of equally wide layers, and simpler "
         "ones on small tables",
         minimum=1,
