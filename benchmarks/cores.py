@@ -92,9 +92,9 @@ def list_jobs(options: Any, name: str) -> dict[str, Any]:
 def simulate(recorded: dict[str, Any], cores: int) -> float:
     """Return the seconds of a run with so many cores, if jobs do not disturb each other.
 
-    The search and the teacher's fits come first, then the architectures, then the other lessons of
-    the best, then its longer training. The reference models start when a core is idle; scores are
-    the last.
+    The search and the teacher's fits come first, then the architectures, then the best with
+    other shares of the teacher's answers, then its longer training. The reference models start when
+    a core is idle; scores are the last.
     """
     jobs, first = recorded["jobs"], recorded["candidates"]
     last = len(jobs["candidates"]) - recorded.get("longer", 0)

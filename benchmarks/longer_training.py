@@ -28,23 +28,25 @@ from tabnas.model import fit_temperature, primary_loss
 from tabnas.nets import TrainingResult
 from tabnas.paper import collect_provenance
 from tabnas.runs import PlannedRun
-from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.runs._answers import LABELS_ONLY, Distillation
 from tabnas.runs.candidates._training import make_trainer
 from tabnas.runs.plan._equal_networks import list_equal_networks
 from tabnas.runs.prepare._encoded_rows import EncodedRows
 
 SEEDS = range(2)
 SHARES = (1 / 4, 1 / 3, 1 / 2)  # of the epochs, after which a training stops
-LESSONS = (Lesson(0.7), LABELS_ONLY)
+DISTILLATIONS = (Distillation(0.7), LABELS_ONLY)
 COMMAND = "python benchmarks/longer_training.py --data ... --out results"
 
 
-def measure(run: PlannedRun, lesson: Lesson, *, is_longer: bool) -> dict[str, list[float]]:
+def measure(
+    run: PlannedRun, distillation: Distillation, *, is_longer: bool
+) -> dict[str, list[float]]:
     """Train a network to the end; return its losses after every epoch."""
     networks = list_equal_networks(run.plan.feasible, run.plan.limit_share)
     network = networks[min(1, len(networks) - 1)]  # with embeddings, if the table has numbers
     settings = replace(run.plan.get_training(is_longer=is_longer), early_stopping=None)
-    rows = run.answers.training_rows(run.data, lesson)
+    rows = run.answers.training_rows(run.data, distillation)
     trainer = make_trainer(network, rows, run.plan, settings, run.data.validation.examples)
     losses: dict[str, list[float]] = {"stopping": [], "validation": [], "test": []}
 
@@ -97,15 +99,17 @@ def format_page(rows: list[dict[str, Any]], head: list[str]) -> Iterator[str]:
     yield f"| {' | '.join([*titles, *(f'epochs at 1/{round(1 / share)}' for share in SHARES)])} |"
     yield "|---" * (len(titles) + len(SHARES)) + "|"
     for table in QUICK_FIRST:
-        for lesson in LESSONS:
-            chosen = [r for r in rows if (r["table"], r["share"]) == (table, lesson.share)]
+        for distillation in DISTILLATIONS:
+            chosen = [
+                r for r in rows if (r["table"], r["share"]) == (table, distillation.teacher_share)
+            ]
             if not chosen:
                 continue
             gains = [
                 100 * (best_test(row["longer"]) / best_test(row["usual"]) - 1) for row in chosen
             ]
             changes = np.array([[compare(row, share) for share in SHARES] for row in chosen])
-            cells = [table, "yes" if lesson.share else "no", str(len(chosen))]
+            cells = [table, "yes" if distillation.teacher_share else "no", str(len(chosen))]
             cells += [f"{np.mean(gains):+.2f}"]
             cells += [f"{value:+.2f}" for value in changes[:, :, 0].mean(axis=0)]
             cells += [f"{value:.0%}" for value in changes[:, :, 1].mean(axis=0)]
@@ -129,9 +133,11 @@ def main() -> None:
             if any((row["table"], row["seed"]) == (table, seed) for row in rows):
                 continue
             run = teach(load_split(options.data, table, TABLES[table][0], seed))
-            for lesson in LESSONS:
-                usual, longer = (measure(run, lesson, is_longer=flag) for flag in (False, True))
-                row = {"table": table, "seed": seed, "share": lesson.share}
+            for distillation in DISTILLATIONS:
+                usual, longer = (
+                    measure(run, distillation, is_longer=flag) for flag in (False, True)
+                )
+                row = {"table": table, "seed": seed, "share": distillation.teacher_share}
                 rows.append(row | {"usual": usual, "longer": longer})
                 print(row, best_test(usual), best_test(longer), flush=True)
             write_page(options, rows)

@@ -5,7 +5,7 @@
 The space of a default run, with numeric embeddings and widths between its candidates, is too large
 to train all of it. A sample stands for it: for every dimension, networks drawn uniformly from those
 that use at least 85 % of the limit, widened until they use it up. All learn from the same rows and
-the same teacher, in the lesson that the first default run chooses.
+the same teacher, with the share of its answers that the first default run chooses.
 
 The default run is repeated with other seeds of the search and of the trainings. What it chooses,
 and the best of its candidates of the search alone or of equal layers alone, joins the sample. All
@@ -32,9 +32,9 @@ from tables import TABLES
 
 from tabnas.paper import collect_provenance
 from tabnas.runs import PlannedRun, RunCheckpoint, RunSettings, make_candidate_training, plan_run
-from tabnas.runs._answers import Lesson
+from tabnas.runs._answers import Distillation
+from tabnas.runs._execute_run import make_pool
 from tabnas.runs._final_training import calibrate
-from tabnas.runs._pipeline import make_pool
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Trial
 from tabnas.runs.candidates._train_candidates import train_candidates
@@ -60,10 +60,10 @@ MEASURED = {"limit": LIMIT, "split_seed": SPLIT_SEED}
 
 
 class Trainings:
-    """Test losses of networks that learn from the same rows, the same teacher and one lesson."""
+    """Test losses of networks that learn from the same rows and the same share of answers."""
 
-    def __init__(self, run: PlannedRun, lesson: Lesson, metric: str) -> None:
-        self._run, self._lesson, self._metric = run, lesson, metric
+    def __init__(self, run: PlannedRun, distillation: Distillation, metric: str) -> None:
+        self._run, self._distillation, self._metric = run, distillation, metric
 
     def losses(self, architecture: Architecture, seeds: Iterable[int]) -> list[float]:
         """Train a network with each seed; return its test losses."""
@@ -71,7 +71,7 @@ class Trainings:
 
     def _train(self, architecture: Architecture, seed: int) -> float:
         run = set_seed(self._run, seed)
-        trial = Trial(architecture, self._lesson, run.plan.list_precisions(architecture))
+        trial = Trial(architecture, self._distillation, run.plan.list_precisions(architecture))
         training = make_candidate_training(trial, run.data, run.plan, run.metric, run.answers)
         candidate = training.run()
         scores, _ = score_test_rows(run, calibrate(candidate.weights, candidate), candidate)
@@ -135,7 +135,7 @@ def choose(run: PlannedRun, seed: int) -> dict[str, str]:
         "default": best(lambda one: True),
         "search alone": best(lambda one: one not in equal),
         "equal layers alone": best(lambda one: one in equal),
-        "share": chosen.lesson.share,
+        "share": chosen.distillation.teacher_share,
     }
 
 
@@ -156,7 +156,7 @@ def measure(split: Split, path: Path) -> None:
             print(path.stem, seed, content["runs"][str(seed)], flush=True)
             save()
     run = teach(split)
-    trainings = Trainings(run, Lesson(content["runs"]["0"]["share"]), split.metric)
+    trainings = Trainings(run, Distillation(content["runs"]["0"]["share"]), split.metric)
     content["sample"] = [str(one) for one in draw_sample(run)]
     for known, names, seeds in (
         (content["losses"], lambda: [*chosen_names(content), *content["sample"]], SAMPLE_SEEDS),
@@ -222,9 +222,10 @@ def report(origin: dict[str, Any], summaries: dict[str, dict[str, Any]]) -> str:
         f"{len(RUN_SEEDS)} default runs with different seeds of search and trainings on the same "
         f"rows, against a sample of networks that use up the limit, {SAMPLE} of each dimension of "
         f"numeric embeddings, each trained with {len(SAMPLE_SEEDS)} seeds. The ten best networks "
-        f"and all that were chosen are trained with {len(FINAL_SEEDS)} other seeds, in the lesson "
-        "that the first run chooses. Regret: the difference of the mean test loss over these seeds "
-        "to the lowest, in standard deviations of one training over seeds. The lowest of many "
+        f"and all that were chosen are trained with {len(FINAL_SEEDS)} other seeds, and with the "
+        "share of the teacher's answers that the first run chooses. Regret: the difference of the "
+        "mean test loss over these seeds to the lowest, in standard deviations of one training "
+        "over seeds. The lowest of many "
         "means is somewhat too low, so regret is somewhat too high. In brackets: the share of "
         "runs, or of the sample, within two deviations. *Search alone* is the best of the "
         "run's candidates from the search, *equal layers alone* of those with equal layers.",

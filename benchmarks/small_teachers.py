@@ -46,7 +46,7 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
         "metric": finished.metric.name,
         "loss": scores[finished.metric.name].value,
         "architecture": str(finished.model.architecture),
-        "share": finished.chosen.lesson.share,
+        "share": finished.chosen.distillation.teacher_share,
         "teachers": [model.name for model in finished.teacher.models] if finished.teacher else [],
         "seconds": finished.total_seconds,
     }

@@ -48,7 +48,7 @@ def execute(name: str, data: LabelledTable, seed: int, kind: str) -> dict[str, o
         "losses": losses,
         "architecture": str(finished.model.architecture),
         "parameters": finished.model.costs["parameters"],
-        "share": finished.chosen.lesson.share,
+        "share": finished.chosen.distillation.teacher_share,
         "teachers": {model.name: model.share for model in teacher.models} if teacher else {},
         "timings": finished.phase_seconds,
         "seconds": seconds,

@@ -25,7 +25,7 @@ from tabnas.data import EncodedTable
 from tabnas.model import primary_loss
 from tabnas.paper import collect_provenance
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
-from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.runs._answers import LABELS_ONLY, Distillation
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Trial
@@ -41,8 +41,8 @@ LABELLED = 0.2  # the share of rows that keep their labels
 RATIOS = (1, 4)  # rows without a target for each training row
 NEIGHBOURS = 1_000  # rows among which the nearest is looked for
 SWAP, NOISE = 0.5, 0.1  # the probability to take a value of the near row; noise, by their distance
-KNOWN = [*(Lesson(share) for share in TEACHER_SHARES), LABELS_ONLY]
-WITH_MORE = Lesson(TEACHER_SHARES[0], uses_unlabelled=True)
+KNOWN = [*(Distillation(share) for share in TEACHER_SHARES), LABELS_ONLY]
+WITH_MORE = Distillation(TEACHER_SHARES[0], uses_unlabelled=True)
 SHARE = f"share {TEACHER_SHARES[0]:g}"
 HIDDEN_KINDS = [f"{ratio} {rule}" for ratio in RATIOS for rule in ("always", "by validation")]
 AUGMENTED_KINDS = ["augmented always", "augmented by validation"]
@@ -107,7 +107,7 @@ class Experiment:
 
     def measure(self, trial: Trial, pool: str, epochs: int = 1) -> Measured:
         """Train a network, for so many times as many epochs; the second time it is known."""
-        key = (trial, pool if trial.lesson.uses_unlabelled else "", epochs)
+        key = (trial, pool if trial.distillation.uses_unlabelled else "", epochs)
         if key not in self._measured:
             self._measured[key] = self._train(trial, pool, epochs)
         return self._measured[key]
@@ -129,20 +129,20 @@ class Experiment:
         loss = primary_loss(run.metric, data.target, test.y, prediction, test.weight)
         return Measured(candidate.loss, loss, seconds)
 
-    def choose(self, lessons: Sequence[Lesson], pool: str = "", epochs: int = 1):
-        """Train candidates as a run does: the first with every lesson, the others with the best.
+    def choose(self, distillations: Sequence[Distillation], pool: str = "", epochs: int = 1):
+        """Train candidates as a run does: the first in every way, the others in the best.
 
-        The best is trained by labels alone, too, if that is one of the lessons. Returns the lesson
-        and the losses of the best by validation loss.
+        The best is trained by labels alone, too, if that is one of the ways. Returns what the best
+        by validation loss learned from, and its losses.
         """
         first, *others = self.architectures
-        trials = [Trial(first, lesson) for lesson in lessons]
-        lesson = self._best(trials, pool, epochs).lesson
-        trials += [Trial(architecture, lesson) for architecture in others]
-        if LABELS_ONLY in lessons:
+        trials = [Trial(first, distillation) for distillation in distillations]
+        distillation = self._best(trials, pool, epochs).distillation
+        trials += [Trial(architecture, distillation) for architecture in others]
+        if LABELS_ONLY in distillations:
             trials.append(Trial(self._best(trials, pool, epochs).architecture))
         best = self._best(trials, pool, epochs)
-        return best.lesson, self.measure(best, pool, epochs)
+        return best.distillation, self.measure(best, pool, epochs)
 
     def _best(self, trials: Sequence[Trial], pool: str, epochs: int) -> Trial:
         return min(trials, key=lambda trial: self.measure(trial, pool, epochs).validation)
@@ -203,7 +203,7 @@ def execute(folder, name: str, seed: int, labelled: float) -> dict[str, object]:
         "teacher loss": primary_loss(
             run.metric, run.data.target, test.y, _decode_answers(run), test.weight
         ),
-        "chosen": {kind: lesson.uses_unlabelled for kind, (lesson, _) in kinds.items()},
+        "chosen": {kind: distillation.uses_unlabelled for kind, (distillation, _) in kinds.items()},
         "training seconds": {kind: measured.seconds for kind, (_, measured) in kinds.items()},
         "seconds": perf_counter() - began,
     }
@@ -252,8 +252,8 @@ def report(origin, rows) -> str:
         "## Rows without a target",
         "",
         f"Of the rows for training and validation, {LABELLED:.0%} keep their labels. 1 and 4: rows "
-        f"without a target for each training row. They are learned with the lesson whose share of "
-        f"answers is {TEACHER_SHARES[0]:g}; the column *{SHARE}* is this lesson without them, and "
+        f"without a target for each training row. They are learned with {TEACHER_SHARES[0]:.0%} of "
+        f"the teacher's answers; the column *{SHARE}* is the same without them, and "
         f"*more epochs* the same with {1 + RATIOS[-1]} times as many epochs: as many steps as with "
         f"{RATIOS[-1]} rows for each. *Chosen*: how often validation rows chose them, by ratio.",
         "",

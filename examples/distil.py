@@ -44,9 +44,9 @@ for model, size in sizes.items():
     print(f"{type(model).__name__:30} {size:9,} bytes  log loss {loss:.4f} on new rows")
 print(f"limit: {small.costs_['bytes']:,} of 20,000 bytes")
 
-lesson = small.result_.teacher
-print(f"share of the answers in what the network learned from: {lesson.share:.0%}")
-print(f"on validation rows {lesson.score:.4f}, by labels alone {lesson.score_without:.4f}")
+teacher = small.result_.teacher
+print(f"share of the answers in what the network learned from: {teacher.share:.0%}")
+print(f"on validation rows {teacher.score:.4f}, by labels alone {teacher.score_without:.4f}")
 
 # The same on the command line: a column with the probability of the second class.
 if out is not None:

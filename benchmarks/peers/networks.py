@@ -12,7 +12,7 @@ from unittest.mock import patch
 from peers._split import Fitted, Split
 from tabnas.data import choose_knots, summarize_values
 from tabnas.runs import FinishedRun, PlannedRun, RunCheckpoint, RunSettings, plan_run
-from tabnas.runs._pipeline import make_pool, train_and_evaluate
+from tabnas.runs._execute_run import make_pool, train_and_evaluate
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.evaluation._scores import References
 from tabnas.runs.plan._equal_networks import list_equal_networks

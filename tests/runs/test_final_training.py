@@ -35,7 +35,7 @@ def make_candidate(
 ) -> Candidate:
     return Candidate(
         architecture=Architecture((4,)),
-        lesson=LABELS_ONLY,
+        distillation=LABELS_ONLY,
         is_longer=is_longer,
         precision=precision,
         loss=0.5,

@@ -24,7 +24,7 @@ from tabnas.runs import (
     plan_tradeoff,
     run_in_folder,
 )
-from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
+from tabnas.runs._answers import LABELS_ONLY, Answers, Distillation
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.teachers import EstimatorTeacher
@@ -228,10 +228,10 @@ def test_columns_answer_rows_without_a_target() -> None:
 @pytest.mark.parametrize("plan", [plan_unlabelled_with_column, plan_unlabelled_with_estimator])
 def test_validation_decides_whether_a_network_learns_from_them(plan: Any) -> None:
     finished = plan(300).execute()
-    lessons = {candidate.lesson for candidate in finished.candidates}
-    assert Lesson(0.7, uses_unlabelled=True) in lessons
-    assert LABELS_ONLY in lessons
-    assert finished.teacher.uses_unlabelled == finished.chosen.lesson.uses_unlabelled
+    distillations = {candidate.distillation for candidate in finished.candidates}
+    assert Distillation(0.7, uses_unlabelled=True) in distillations
+    assert LABELS_ONLY in distillations
+    assert finished.teacher.uses_unlabelled == finished.chosen.distillation.uses_unlabelled
     assert any(note.startswith("80 rows without a value of 'kind'") for note in finished.notes)
 
 

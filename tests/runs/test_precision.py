@@ -171,13 +171,13 @@ def test_the_network_without_a_teacher_is_rounded_too(monkeypatch: pytest.Monkey
     evaluated = {}
 
     def load(run: object, weights: dict[str, np.ndarray], candidate: Candidate) -> SuperNet:
-        evaluated[candidate.lesson.share] = (weights, candidate.precision)
+        evaluated[candidate.distillation.teacher_share] = (weights, candidate.precision)
         return load_network(run, weights, candidate)
 
     monkeypatch.setattr(_teacher_scores, "load_network", load)
     run = make_run(300, precision="int8", teacher="network")
     chosen = run.execute().chosen
-    if chosen.lesson.share == 0:
+    if chosen.distillation.teacher_share == 0:
         pytest.skip("the network itself has learned by labels alone")
     weights, precision = evaluated[0.0]
     rounded = round_weights(weights, precision)

@@ -34,7 +34,7 @@ from tabnas.runs import (
     plan_run,
     plan_tradeoff,
 )
-from tabnas.runs._pipeline import FinishedRun
+from tabnas.runs._finished_run import FinishedRun
 from tabnas.runs._progress import Progress
 from tabnas.runs._tradeoff import _share_phase
 from tabnas.runs.candidates._training import CandidateTraining

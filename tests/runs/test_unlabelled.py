@@ -21,9 +21,9 @@ from tabnas.runs import (
     plan_tradeoff,
 )
 from tabnas.runs import _run_teacher as step
-from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.runs._answers import LABELS_ONLY, Distillation
 from tabnas.runs._job_pool import JobPool
-from tabnas.runs.candidates._train_candidates import list_lessons
+from tabnas.runs.candidates._train_candidates import list_distillations
 from tests.runs.helpers import LIMITS, SHORT, StopsAt, collect_bits, make_table
 
 N = 90
@@ -95,38 +95,41 @@ def test_the_teacher_answers_by_the_mean_of_its_fits(counting: None, rows: int) 
 def test_networks_learn_from_answers_where_there_is_no_label(counting: None) -> None:
     run = plan_run(make_data(), SETTINGS, saved_plan=SHORT)
     answers, _ = get_answers(run)
-    lesson = Lesson(0.7, uses_unlabelled=True)
+    distillation = Distillation(0.7, uses_unlabelled=True)
     data = run.data
     n = len(data.train_and_validation)
-    rows = answers.development_rows(data, lesson)
+    rows = answers.development_rows(data, distillation)
     assert len(rows) == n + N
     assert np.array_equal(rows.numeric[n:], data.unlabelled.numeric)
     assert np.array_equal(rows.categorical[n:], data.unlabelled.categorical)
-    taught = answers.development_rows(data, Lesson(0.7))
-    assert len(taught) == n
-    assert np.array_equal(rows.numeric[:n], taught.numeric)
+    with_teacher = answers.development_rows(data, Distillation(0.7))
+    assert len(with_teacher) == n
+    assert np.array_equal(rows.numeric[:n], with_teacher.numeric)
     train = np.arange(0, n, 2)
-    assert len(answers.fold_rows(data, lesson, 0, train)) == len(train) + N
-    assert len(answers.all_rows(data, lesson)) == len(data.all_rows) + N
+    assert len(answers.fold_rows(data, distillation, 0, train)) == len(train) + N
+    assert len(answers.all_rows(data, distillation)) == len(data.all_rows) + N
 
 
 def test_one_candidate_more_learns_from_them(quick: None) -> None:
     run = plan_run(make_data(), SETTINGS, saved_plan=SHORT)
     finished = run.execute()
-    lessons = [candidate.lesson for candidate in finished.candidates]
-    assert sum(lesson.uses_unlabelled for lesson in lessons) >= 1
-    assert LABELS_ONLY in lessons
+    distillations = [candidate.distillation for candidate in finished.candidates]
+    assert sum(distillation.uses_unlabelled for distillation in distillations) >= 1
+    assert LABELS_ONLY in distillations
     result = build_run_result(finished)
     best = min(result.candidates, key=lambda candidate: candidate.score)
     assert result.teacher.uses_unlabelled == best.uses_unlabelled
     assert any(note.startswith(f"{N} rows without a value of 'kind'") for note in result.notes)
 
 
-def test_without_such_rows_there_is_no_lesson_on_them(counting: None) -> None:
+def test_without_such_rows_no_distillation_uses_them(counting: None) -> None:
     data = LabelledTable.from_table(make_table(300).drop(["value"]), "kind")
     run = plan_run(data, SETTINGS, saved_plan=SHORT)
     answers, _ = get_answers(run)
-    assert not any(lesson.uses_unlabelled for lesson in list_lessons(replace(run, answers=answers)))
+    assert not any(
+        distillation.uses_unlabelled
+        for distillation in list_distillations(replace(run, answers=answers))
+    )
 
 
 def test_a_stopped_run_is_resumed_to_the_same_bits(quick: None, tmp_path: Path) -> None:
@@ -155,7 +158,7 @@ def test_a_tradeoff_uses_them(quick: None) -> None:
     tradeoff = plan_tradeoff(make_data(), SETTINGS, [100, 800], saved_plan=SHORT)
     finished = tradeoff.execute()
     for run in finished:
-        assert any(candidate.lesson.uses_unlabelled for candidate in run.candidates)
+        assert any(candidate.distillation.uses_unlabelled for candidate in run.candidates)
 
 
 def test_a_teacher_that_diverges_leaves_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,4 +168,4 @@ def test_a_teacher_that_diverges_leaves_them_out(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(step, "_make_teacher", lambda name, run: Diverging())
     finished = plan_run(make_data(), SETTINGS, saved_plan=SHORT).execute()
-    assert {candidate.lesson for candidate in finished.candidates} == {LABELS_ONLY}
+    assert {candidate.distillation for candidate in finished.candidates} == {LABELS_ONLY}

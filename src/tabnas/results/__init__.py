@@ -1,8 +1,8 @@
 """The result of a run and of a trade-off: the dataclasses behind their JSON files.
 
-Runs build these objects and write them with `tabnas.decoding.encode`; reports, the command line and
-TensorBoard read them. `decode_result`, `decode_history` and `decode_tradeoff` turn the contents of
-the untrusted files into the same objects.
+Runs build these objects and write them with `tabnas.decoding.to_builtins`; reports, the command
+line and TensorBoard read them. `decode_result`, `decode_history` and `decode_tradeoff` turn the
+contents of the untrusted files into the same objects.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tabnas.results._teacher import (
     TeacherDistance,
     TeacherModel,
     TeacherSummary,
-    describe_lesson,
+    describe_distillation,
 )
 from tabnas.results._timings import MEASURED_PREFIX, TOTAL
 from tabnas.results._tradeoff import (
@@ -95,5 +95,5 @@ __all__ = [
     "decode_history",
     "decode_result",
     "decode_tradeoff",
-    "describe_lesson",
+    "describe_distillation",
 ]

@@ -28,7 +28,7 @@ from tabnas.results._teacher import (
     WITHOUT_TEACHER,
     TeacherDistance,
     TeacherSummary,
-    describe_lesson,
+    describe_distillation,
 )
 from tabnas.results._timings import MEASURED_PREFIX, TimedResult
 from tabnas.space import Architecture, Precision
@@ -90,9 +90,9 @@ class CandidateResult:
     one_shot_loss: Real | None  # with the SuperNet's weights; None if it was not finite
 
     @property
-    def lesson(self) -> str:
+    def learned_from(self) -> str:
         """What it has learned from: labels alone, or some share of a teacher's answers, too."""
-        return describe_lesson(self.teacher_share, uses_unlabelled=self.uses_unlabelled)
+        return describe_distillation(self.teacher_share, uses_unlabelled=self.uses_unlabelled)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class RunResult(TimedResult):
         """Return the architecture of a candidate, and how it was trained, if that differs."""
         name = str(candidate.architecture)
         if self.teacher is not None:
-            name += f", {candidate.lesson}"
+            name += f", {candidate.learned_from}"
         return f"{name}, longer" if candidate.is_longer else name
 
     def format_epochs(self, candidate: CandidateResult) -> str:

@@ -69,11 +69,13 @@ class TeacherDistance:
         return (self.without - self.network) / (self.without - self.teacher)
 
 
-def describe_lesson(share: float, *, uses_unlabelled: bool = False) -> str:
+def describe_distillation(share: float, *, uses_unlabelled: bool = False) -> str:
     """Return what a network has learned from, in a run that has a teacher.
 
-    >>> describe_lesson(0.7), describe_lesson(0.7, uses_unlabelled=True), describe_lesson(0.0)
-    ('70 % teacher', '70 % teacher, unlabelled rows', 'labels alone')
+    >>> describe_distillation(0.0), describe_distillation(0.7)
+    ('labels alone', '70 % teacher')
+    >>> describe_distillation(0.7, uses_unlabelled=True)
+    '70 % teacher, unlabelled rows'
     """
     if not share:
         return "labels alone"

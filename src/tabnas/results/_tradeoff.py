@@ -115,10 +115,23 @@ class TradeoffResult(TimedResult):
     @property
     def networks(self) -> list[list[TradeoffModel]]:
         """The models, those that are the same network together, by their first limit."""
-        groups: dict[tuple[Architecture, float], list[TradeoffModel]] = {}
+        groups: list[list[TradeoffModel]] = []
         for model in self.models:
-            groups.setdefault((model.architecture, self.used(model)), []).append(model)
-        return list(groups.values())
+            same = (group for group in groups if self.is_same_network(group[0], model))
+            group = next(same, None)
+            if group is None:
+                groups.append([model])
+            else:
+                group.append(model)
+        return groups
+
+    def is_same_network(self, model: TradeoffModel, other: TradeoffModel) -> bool:
+        """Return whether two limits have the same network, with the same inputs and precision."""
+        return (model.architecture, model.precision, self.used(model)) == (
+            other.architecture,
+            other.precision,
+            self.used(other),
+        )
 
     def input_width(self, architecture: Architecture) -> int:
         """Return the number of inputs of a network, with its numeric embeddings."""

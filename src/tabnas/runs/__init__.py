@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tabnas.locks import is_locked
-from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
+from tabnas.runs._execute_run import PlannedRun
+from tabnas.runs._finished_run import FinishedRun
+from tabnas.runs._plan_run import plan_run
 from tabnas.runs._plan_tradeoff import plan_tradeoff
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup, connect_process_group
 from tabnas.runs._progress import Progress, ProgressCallback
@@ -13,18 +15,17 @@ from tabnas.runs.candidates._make_training import make_candidate_training
 from tabnas.runs.checkpoints._run_checkpoint import RunCheckpoint
 from tabnas.runs.checkpoints._stop_signals import RunStopped
 from tabnas.runs.folders._driver import execute_in_folder, run_in_folder
-from tabnas.runs.folders._result import build_run_result
-from tabnas.runs.folders._run_folder import (
+from tabnas.runs.folders._pages import write_card, write_report
+from tabnas.runs.folders._read_run import (
     CONFIG,
-    RunFolder,
     describe_resumption,
     load_config,
     load_history,
     load_result,
     load_run_model,
-    write_card,
-    write_report,
 )
+from tabnas.runs.folders._result import build_run_result
+from tabnas.runs.folders._run_folder import RunFolder
 from tabnas.runs.folders._status import RunStatus, StatusFile, read_status
 from tabnas.runs.folders._tensorboard import TENSORBOARD, EventLog, check_tensorboard
 from tabnas.runs.folders._tradeoff_folder import (

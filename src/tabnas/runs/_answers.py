@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabnas.data import EncodedTable
 from tabnas.model import make_examples
@@ -19,9 +18,7 @@ from tabnas.nets import (
     top_classes,
 )
 from tabnas.runs.prepare._prepared_data import PreparedData
-from tabnas.types import IntArray
-
-Float32Array = NDArray[np.float32]
+from tabnas.types import Float32Array, IntArray
 
 MAX_DENSE_CLASSES, TOP_CLASSES = 64, 16
 """Of more classes than the first number, networks learn the most probable ones: with a distribution
@@ -29,14 +26,17 @@ over all, a copy for each training would take too much memory."""
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """What a network learns from: labels and answers, `(1 - share) * labels + share * answers`."""
+class Distillation:
+    """What a network learns from: labels, and the answers of a teacher.
 
-    share: float = 0.0
+    A target is `(1 - teacher_share) * label + teacher_share * answer`.
+    """
+
+    teacher_share: float = 0.0
     uses_unlabelled: bool = False  # whether it also learns from rows without a label
 
 
-LABELS_ONLY = Lesson()
+LABELS_ONLY = Distillation()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,44 +55,46 @@ class Answers:
     """If candidates are cross-validated, for each fold: answers to training, validation and
     unlabelled rows by models that did not learn from the rows of this fold, either."""
 
-    def training_rows(self, data: PreparedData, lesson: Lesson) -> TrainingRows:
-        """Return the training rows with the targets of a lesson."""
+    def training_rows(self, data: PreparedData, distillation: Distillation) -> TrainingRows:
+        """Return the training rows, with targets that answers are mixed into."""
         rows = slice(0, data.train_rows)
         examples = data.train_in_memory.examples
-        return self._teach(data, examples, self.development[rows], self.unlabelled, lesson)
+        return self._distil(data, examples, self.development[rows], self.unlabelled, distillation)
 
     def fold_rows(
-        self, data: PreparedData, lesson: Lesson, fold: int, train: IntArray
+        self, data: PreparedData, distillation: Distillation, fold: int, train: IntArray
     ) -> TrainingRows:
         """Return the rows of a cross-validation that are not in this fold."""
         answers, n = self.folds[fold], len(data.train_and_validation)
         examples = data.train_and_validation.take(train).examples
-        return self._teach(data, examples, answers[train], answers[n:], lesson)
+        return self._distil(data, examples, answers[train], answers[n:], distillation)
 
-    def development_rows(self, data: PreparedData, lesson: Lesson) -> TrainingRows:
+    def development_rows(self, data: PreparedData, distillation: Distillation) -> TrainingRows:
         """Return all training and validation rows."""
         examples = data.train_and_validation.examples
-        return self._teach(data, examples, self.development, self.unlabelled, lesson)
+        return self._distil(data, examples, self.development, self.unlabelled, distillation)
 
-    def all_rows(self, data: PreparedData, lesson: Lesson) -> TrainingRows:
+    def all_rows(self, data: PreparedData, distillation: Distillation) -> TrainingRows:
         """Return training, validation and test rows."""
         answers = np.concatenate([self.development, self.test])
-        return self._teach(data, data.all_rows.examples, answers, self.unlabelled, lesson)
+        return self._distil(data, data.all_rows.examples, answers, self.unlabelled, distillation)
 
-    def _teach(
+    def _distil(
         self,
         data: PreparedData,
         examples: Examples,
         answers: Float32Array,
         unlabelled: Float32Array,
-        lesson: Lesson,
+        distillation: Distillation,
     ) -> Examples:
         target: Any = examples.target
-        if lesson.share > 0:
-            target = mix_targets(examples.spec, target, _shorten(answers), lesson.share)
+        if distillation.teacher_share > 0:
+            target = mix_targets(
+                examples.spec, target, _shorten(answers), distillation.teacher_share
+            )
         encoded = EncodedTable(examples.numeric, examples.categorical)
         weight = examples.weight if len(examples.weight) else None
-        if lesson.uses_unlabelled and data.unlabelled is not None:
+        if distillation.uses_unlabelled and data.unlabelled is not None:
             more = data.unlabelled
             target = concatenate_targets(examples.spec, target, _shorten(unlabelled))
             encoded = EncodedTable.concatenate([encoded, more])

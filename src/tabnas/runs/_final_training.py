@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -58,26 +58,38 @@ def train_final_model(
     names = [latency.name_candidate(one.architecture, one.precision) for one in ranked]
     recorded = _load_latencies(checkpoint, names, check)
     measured: dict[str, Latencies] = dict(recorded)
-    if latency.is_local and _all_violate(names, measured, check):
-        measured = {}  # resumed after a failure: the machine may be less busy now
-    notes: dict[str, None] = {}  # in order; an architecture may have been trained in several ways
+
+    def is_too_slow(name: str) -> bool:
+        return name in measured and bool(check.violations(measured[name]))
+
+    if latency.is_local and all(map(is_too_slow, names)):
+        measured.clear()  # resumed after a failure: the machine may be less busy now
     for index, name in enumerate(names):
-        if name not in measured or not check.violations(measured[name]):
-            final = _train(run, ranked, index, on_progress, checkpoint, pool)
-            if name not in measured and not latency.is_local:
-                return replace(final, notes=(*notes, _note_unmeasured(latency), *final.notes))
-            if name not in measured:
-                on_progress(Progress("measuring", 0.0, note=name))
-                with pool.measure("measuring"):
-                    (measured[name],) = check.measure([final.model])
-                checkpoint.record(LATENCY_STEP, {**recorded, **measured})
-                checkpoint.save()  # a resumed run must not measure again and decide otherwise
-            if not check.violations(measured[name]):
-                return replace(final, latencies_us=measured[name], notes=(*notes, *final.notes))
-        note = f"the candidate {name} was left out: trained and measured, its file took longer"
-        notes[f"{note} than the limit"] = None
+        if is_too_slow(name):  # measured by an earlier process, or as it was trained in another way
+            continue
+        final = _train(run, ranked, index, on_progress, checkpoint, pool)
+        too_slow = _note_too_slow(names[:index])  # all before it, or one would be the model
+        if name not in measured and not latency.is_local:
+            return replace(final, notes=(*too_slow, _note_unmeasured(latency), *final.notes))
+        if name not in measured:
+            on_progress(Progress("measuring", 0.0, note=name))
+            with pool.measure("measuring"):
+                (measured[name],) = check.measure([final.model])
+            checkpoint.record(LATENCY_STEP, {**recorded, **measured})
+            checkpoint.save()  # a resumed run must not measure again and decide otherwise
+        if not is_too_slow(name):
+            return replace(final, latencies_us=measured[name], notes=(*too_slow, *final.notes))
     checkpoint.save()
     raise InfeasibleError(check.describe_failure(list(measured.values())))
+
+
+def _note_too_slow(names: Sequence[str]) -> list[str]:
+    """Return a note on each of these candidates, which may be the same architecture."""
+    return [
+        f"the candidate {name} was left out: trained and measured, its file took longer than the "
+        "limit"
+        for name in dict.fromkeys(names)
+    ]
 
 
 def _note_unmeasured(latency: LatencyPlan) -> str:
@@ -85,12 +97,6 @@ def _note_unmeasured(latency: LatencyPlan) -> str:
         "the latency of the model was not measured: that it meets the limit is predicted by the "
         f"table of {latency.machine}, measured {latency.measured_date}"
     )
-
-
-def _all_violate(
-    names: Sequence[str], measured: Mapping[str, Latencies], check: LatencyCheck
-) -> bool:
-    return all(name in measured and check.violations(measured[name]) for name in names)
 
 
 def _load_latencies(
@@ -134,7 +140,7 @@ def _train(
             try:
                 rows: TrainingRows = data.all_rows.examples
                 if run.answers is not None:
-                    rows = run.answers.all_rows(data, chosen.lesson)
+                    rows = run.answers.all_rows(data, chosen.distillation)
                 refitted = _train_on("refit", rows, run, chosen, index, on_progress, checkpoint)
             except NonFiniteLossError:  # the evaluated model is better than an error
                 notes.append(
@@ -214,8 +220,8 @@ def get_final_rows(run: RunContext, chosen: Candidate) -> TrainingRows:
     if run.answers is None:
         return data.train_and_validation.examples if run.plan.folds else data.train.examples
     if run.plan.folds:
-        return run.answers.development_rows(data, chosen.lesson)
-    return run.answers.training_rows(data, chosen.lesson)
+        return run.answers.development_rows(data, chosen.distillation)
+    return run.answers.training_rows(data, chosen.distillation)
 
 
 def make_final_trainer(candidate: Candidate, rows: TrainingRows, plan: TrainingPlan) -> Trainer:

@@ -12,11 +12,8 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.formatting import shorten
 from tabnas.latency import Measure
-from tabnas.runs._pipeline import (
-    PlannedRun,
-    choose_metric,
-    plan_own_teacher,
-)
+from tabnas.runs._execute_run import PlannedRun
+from tabnas.runs._plan_run import choose_metric, plan_own_teacher
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.plan._default_plan import default_candidates, default_reward

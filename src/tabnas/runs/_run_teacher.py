@@ -7,7 +7,6 @@ from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabnas.data import ClassTarget, EncodedTable
 from tabnas.decoding import decode
@@ -40,12 +39,11 @@ from tabnas.teachers import (
     make_fits,
     mean_loss,
 )
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import Float32Array, FloatArray, IntArray
 
 STEP = "teacher"
 """The step of the checkpoint that holds the answers."""
 MAX_NAME = 80  # letters that result.json keeps of a teacher's name
-Float32Array = NDArray[np.float32]
 
 
 def run_teacher(

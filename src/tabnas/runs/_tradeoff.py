@@ -13,13 +13,9 @@ from tabnas.feasible import FeasibleSet
 from tabnas.jobs import JobConfig, check_cluster
 from tabnas.nets import warm_up_engine
 from tabnas.runs._context import RunContext
+from tabnas.runs._execute_run import PlannedRun, start_references, train_and_evaluate
+from tabnas.runs._finished_run import FinishedRun
 from tabnas.runs._job_pool import JobPool
-from tabnas.runs._pipeline import (
-    FinishedRun,
-    PlannedRun,
-    start_references,
-    train_and_evaluate,
-)
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Candidate

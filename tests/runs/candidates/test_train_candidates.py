@@ -11,7 +11,7 @@ import pytest
 
 from tabnas.errors import TabNASError
 from tabnas.runs import LabelledTable, PlannedRun, RunCheckpoint, RunSettings, plan_run
-from tabnas.runs._answers import LABELS_ONLY, Answers, Lesson
+from tabnas.runs._answers import LABELS_ONLY, Answers, Distillation
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs.candidates._candidate import Candidate, Trial
 from tabnas.runs.candidates._train_candidates import (
@@ -31,11 +31,11 @@ def run() -> PlannedRun:
 
 
 def make_candidate(
-    number: int, loss: float, lesson: Lesson = LABELS_ONLY, *, is_longer: bool = False
+    number: int, loss: float, distillation: Distillation = LABELS_ONLY, *, is_longer: bool = False
 ) -> Candidate:
     return Candidate(
         architecture=Architecture((number + 1,)),
-        lesson=lesson,
+        distillation=distillation,
         is_longer=is_longer,
         precision=Precision.FLOAT32,
         loss=loss,
@@ -124,7 +124,7 @@ def test_the_best_keeps_its_weights(
             ["1 0.7", "2 0.7", "1 0.4", "1 0.0", "2 0.0"],
             ["2 0.0"],
         ),
-        # the first lesson stays the best
+        # the first share of answers stays the best
         (
             {"1 0.7": 1.0, "2 0.7": 3.0, "1 0.4": 4.0, "1 0.0": 6.0},
             ["1 0.7", "2 0.7", "1 0.4", "1 0.0"],
@@ -132,7 +132,7 @@ def test_the_best_keeps_its_weights(
         ),
     ],
 )
-def test_with_a_teacher_the_best_architecture_learns_every_lesson(
+def test_with_a_teacher_the_best_architecture_has_every_distillation(
     run: PlannedRun,
     monkeypatch: pytest.MonkeyPatch,
     losses: dict[str, float],
@@ -140,13 +140,15 @@ def test_with_a_teacher_the_best_architecture_learns_every_lesson(
     weights: list[str],
 ) -> None:
     nothing = np.zeros((0, 1), np.float32)
-    taught = replace(run, answers=Answers(development=nothing, test=nothing, unlabelled=nothing))
+    with_teacher = replace(
+        run, answers=Answers(development=nothing, test=nothing, unlabelled=nothing)
+    )
     order: list[str] = []
 
     def train(trial: Trial, *arguments: object) -> FakeTraining:
-        order.append(f"{trial.architecture} {trial.lesson.share}")
+        order.append(f"{trial.architecture} {trial.distillation.teacher_share}")
         number = trial.architecture.widths[0] - 1
-        return FakeTraining(make_candidate(number, losses[order[-1]], trial.lesson))
+        return FakeTraining(make_candidate(number, losses[order[-1]], trial.distillation))
 
     monkeypatch.setattr("tabnas.runs.candidates._train_candidates.make_candidate_training", train)
     checkpoint = RunCheckpoint()
@@ -154,7 +156,7 @@ def test_with_a_teacher_the_best_architecture_learns_every_lesson(
 
     def run_step() -> list[Candidate]:
         return train_candidates(
-            taught, architectures, lambda progress: None, checkpoint, JobPool(checkpoint)
+            with_teacher, architectures, lambda progress: None, checkpoint, JobPool(checkpoint)
         )
 
     candidates = run_step()
@@ -167,17 +169,19 @@ def test_with_a_teacher_the_best_architecture_learns_every_lesson(
     assert [name for name, one in zip(trained, again, strict=True) if one.weights] == weights
 
 
-def test_the_next_best_architectures_learn_a_better_lesson(run: PlannedRun) -> None:
+def test_the_next_best_architectures_have_a_better_distillation(run: PlannedRun) -> None:
     nothing = np.zeros((0, 1), np.float32)
-    taught = replace(run, answers=Answers(development=nothing, test=nothing, unlabelled=nothing))
+    with_teacher = replace(
+        run, answers=Answers(development=nothing, test=nothing, unlabelled=nothing)
+    )
     architectures = [Architecture((width,)) for width in (1, 2, 3, 4)]
-    candidates = [make_candidate(k, loss, Lesson(0.7)) for k, loss in enumerate([4, 2, 5, 3])]
-    candidates += [make_candidate(1, 2.5, Lesson(0.4)), make_candidate(1, 1.0)]
-    trials = next_trials(taught, architectures, candidates)
+    candidates = [make_candidate(k, loss, Distillation(0.7)) for k, loss in enumerate([4, 2, 5, 3])]
+    candidates += [make_candidate(1, 2.5, Distillation(0.4)), make_candidate(1, 1.0)]
+    trials = next_trials(with_teacher, architectures, candidates)
     assert [str(trial.architecture) for trial in trials] == ["4", "1"]  # of three others
-    assert {trial.lesson for trial in trials} == {LABELS_ONLY}
+    assert {trial.distillation for trial in trials} == {LABELS_ONLY}
     candidates += [make_candidate(3, 1.5), make_candidate(0, 0.5)]
-    assert next_trials(taught, architectures, candidates) == []
+    assert next_trials(with_teacher, architectures, candidates) == []
 
 
 def without_folds(run: PlannedRun) -> PlannedRun:
@@ -187,27 +191,30 @@ def without_folds(run: PlannedRun) -> PlannedRun:
 
 def describe_trials(trials: Sequence[Trial]) -> list[str]:
     return [
-        f"{trial.architecture} {trial.lesson.share}{' longer' * trial.is_longer}"
+        f"{trial.architecture} {trial.distillation.teacher_share}{' longer' * trial.is_longer}"
         for trial in trials
     ]
 
 
-def test_the_best_is_trained_longer_with_its_lesson_and_by_labels(run: PlannedRun) -> None:
+def test_the_best_is_trained_longer_with_its_distillation_and_by_labels(run: PlannedRun) -> None:
     nothing = np.zeros((0, 1), np.float32)
     answers = Answers(development=nothing, test=nothing, unlabelled=nothing)
-    taught = replace(without_folds(run), answers=answers)
+    with_teacher = replace(without_folds(run), answers=answers)
     architectures = [Architecture((width,)) for width in (1, 2)]
-    candidates = [make_candidate(0, 3.0, Lesson(0.7)), make_candidate(1, 2.0, Lesson(0.7))]
-    candidates += [make_candidate(1, 1.0, Lesson(0.4)), make_candidate(1, 4.0)]
-    candidates += [make_candidate(0, 3.0, Lesson(0.4))]
-    trials = next_trials(taught, architectures, candidates)
+    candidates = [
+        make_candidate(0, 3.0, Distillation(0.7)),
+        make_candidate(1, 2.0, Distillation(0.7)),
+    ]
+    candidates += [make_candidate(1, 1.0, Distillation(0.4)), make_candidate(1, 4.0)]
+    candidates += [make_candidate(0, 3.0, Distillation(0.4))]
+    trials = next_trials(with_teacher, architectures, candidates)
     assert describe_trials(trials) == ["2 0.4 longer", "2 0.0 longer"]
     # labels alone are better now; the other architecture does not begin from the start
     candidates += [
-        make_candidate(1, 0.9, Lesson(0.4), is_longer=True),
+        make_candidate(1, 0.9, Distillation(0.4), is_longer=True),
         make_candidate(1, 0.5, is_longer=True),
     ]
-    assert next_trials(taught, architectures, candidates) == []
+    assert next_trials(with_teacher, architectures, candidates) == []
     worse = find_worse(dict(enumerate(candidates)))
     assert worse == [0, 1, 2, 4, 5]  # the best and the same architecture by labels are left
     assert next_trials(replace(run, answers=answers), architectures, candidates[:5]) == []

@@ -24,7 +24,7 @@ from tabnas.runs import (
     run_in_folder,
 )
 from tabnas.runs.folders._c_size import measure_for_device
-from tabnas.runs.folders._run_folder import write_card, write_report
+from tabnas.runs.folders._pages import write_card, write_report
 from tests.runs.helpers import (
     SHORT,
     KilledError,

@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 
 from tabnas.errors import TabNASError
+from tabnas.jobs import JobConfig
 from tabnas.runs import (
     LabelledTable,
     PlannedRun,
     RunCheckpoint,
     RunFolder,
     RunSettings,
+    execute_in_folder,
     load_config,
     load_result,
     load_run_model,
+    plan_run,
     run_in_folder,
 )
 from tabnas.runs.checkpoints._file import write_checkpoint
@@ -173,6 +176,19 @@ def test_a_stopped_run_without_links_can_be_resumed(stopped, tmp_path: Path) -> 
     finished = run_in_folder(tmp_path / "link", data, settings)
     assert load_run_model(folder).architecture == finished.model.architecture
     assert load_result(folder).architecture == finished.model.architecture
+
+
+def test_a_run_of_one_limit_has_no_parallel_jobs(tmp_path: Path) -> None:
+    data = LabelledTable.from_table(make_table(60).drop(["value"]), "kind")
+    settings = RunSettings(**SETTINGS)
+    planned = plan_run(data, settings)
+    config = {"settings": settings.to_dict()}
+    with (
+        RunFolder(tmp_path / "run") as folder,
+        pytest.raises(TabNASError, match="job_config must be used with a trade-off"),
+    ):
+        execute_in_folder(folder, planned, config, job_config=JobConfig(processes=2))
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_pipe_for_a_lock_does_not_hang(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.runs._answers import LABELS_ONLY, Distillation
 from tabnas.space import Architecture, Precision
 
 Weights = Mapping[str, NDArray[np.float32]]
@@ -20,7 +20,7 @@ class Trial:
     """An architecture to be trained stand-alone, and what it learns from."""
 
     architecture: Architecture
-    lesson: Lesson = LABELS_ONLY
+    distillation: Distillation = LABELS_ONLY
     precisions: tuple[Precision, ...] = (Precision.FLOAT32,)  # in which it meets the limits
     is_longer: bool = False  # whether it has the longer training, that of the best candidate
 
@@ -30,7 +30,7 @@ class Candidate:
     """An architecture that was trained stand-alone, once or once a fold."""
 
     architecture: Architecture
-    lesson: Lesson  # what it has learned from
+    distillation: Distillation  # what it has learned from
     is_longer: bool  # whether it had the longer training
     precision: Precision  # of the weights
     loss: float  # by the metric, to be minimised; infinite if the training diverged
@@ -45,7 +45,7 @@ class Candidate:
         """Return a candidate without weights whose loss is infinite."""
         return cls(
             architecture=trial.architecture,
-            lesson=trial.lesson,
+            distillation=trial.distillation,
             is_longer=trial.is_longer,
             precision=trial.precisions[0],
             loss=inf,

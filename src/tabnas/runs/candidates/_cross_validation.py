@@ -95,7 +95,7 @@ class CrossValidation(CandidateTraining):
     def _make_trainer(self, fold: int, train: IntArray) -> Trainer:
         training: TrainingRows = self.data.train_and_validation.take(train).examples
         if self.answers is not None:
-            training = self.answers.fold_rows(self.data, self.trial.lesson, fold, train)
+            training = self.answers.fold_rows(self.data, self.trial.distillation, fold, train)
         return make_trainer(self.trial.architecture, training, self.plan, self.plan.training)
 
     def evaluate(self) -> Candidate:

@@ -27,7 +27,7 @@ class HoldoutTraining(CandidateTraining):
         data, plan = self.data, self.plan
         training: TrainingRows = data.train.examples
         if self.answers is not None:
-            training = self.answers.training_rows(data, self.trial.lesson)
+            training = self.answers.training_rows(data, self.trial.distillation)
         validation = data.validation.examples
         settings = plan.get_training(is_longer=self.trial.is_longer)
         return make_trainer(self.trial.architecture, training, plan, settings, validation)

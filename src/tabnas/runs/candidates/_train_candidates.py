@@ -12,8 +12,8 @@ import numpy as np
 from tabnas.decoding import Count, PositiveFloat, Probability, decode
 from tabnas.errors import TabNASError
 from tabnas.nets import NonFiniteLossError
-from tabnas.results import describe_lesson
-from tabnas.runs._answers import LABELS_ONLY, Lesson
+from tabnas.results import describe_distillation
+from tabnas.runs._answers import LABELS_ONLY, Distillation
 from tabnas.runs._context import RunContext
 from tabnas.runs._job_pool import JobPool
 from tabnas.runs._progress import PhaseProgress, ProgressCallback
@@ -30,7 +30,7 @@ TEACHER_SHARES = (0.7, 0.4)
 """Shares of the teacher's answers in the target; which is better differs from table to table
 (results/teachers.md)."""
 RUNNERS_UP = 2
-"""Architectures besides the best that learn the best lesson."""
+"""Architectures besides the best that are trained with the best distillation, too."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def train_candidates(
     The trainings of a round work side by side. Only the best candidate keeps its weights, and the
     same architecture by labels alone.
     """
-    total: float = len(architectures) + len(list_lessons(run)) - 1
+    total: float = len(architectures) + len(list_distillations(run)) - 1
     if run.plan.trains_longer:
         total += run.plan.length_ratio * (1 if run.answers is None else 2)
     phase = PhaseProgress("candidates", on_progress, total=total)
@@ -84,47 +84,51 @@ def next_trials(
 ) -> list[Trial]:
     """Return the trials of the next round, from what was trained before; none after the last.
 
-    1. Every architecture learns the first lesson: with a teacher, mostly its answers.
-    2. The best learns the other lessons: fewer answers, and labels alone.
-    3. If another lesson is better, the next best architectures learn it, too: the order by the
-       first lesson may be another.
+    1. Every architecture has the first distillation: with a teacher, mostly its answers.
+    2. The best has the others: fewer answers, and labels alone.
+    3. If another distillation is better, the next best architectures have it, too: the order by
+       the first may be another.
     4. The best of all learns from labels alone, if it has not: that shows what the teacher is
        worth.
-    5. The best of all is trained longer, with its lesson and by labels alone: short trainings
+    5. The best of all is trained longer, with its distillation and by labels alone: short trainings
        suffice to compare networks, but on many tables a longer one is better.
 
-    If step 4 changes which lesson is the best, step 3 follows once more with that lesson.
+    If step 4 changes which distillation is the best, step 3 follows once more with that one.
     """
-    first, *others = list_lessons(run)
+    first, *others = list_distillations(run)
     usual = [one for one in candidates if not one.is_longer]
     rounds = [[(architecture, first, False) for architecture in architectures]]
     if usual:
-        by_first = sorted((one for one in usual if one.lesson == first), key=lambda one: one.loss)
+        by_first = sorted(
+            (one for one in usual if one.distillation == first), key=lambda one: one.loss
+        )
         best = min(usual, key=lambda one: one.loss)
         rounds += [
-            [(by_first[0].architecture, lesson, False) for lesson in others],
-            [(one.architecture, best.lesson, False) for one in by_first[1 : 1 + RUNNERS_UP]],
+            [(by_first[0].architecture, distillation, False) for distillation in others],
+            [(one.architecture, best.distillation, False) for one in by_first[1 : 1 + RUNNERS_UP]],
             [(best.architecture, LABELS_ONLY, False)],
         ]
         if run.plan.trains_longer:
-            lessons = dict.fromkeys([best.lesson, LABELS_ONLY])
-            rounds.append([(best.architecture, lesson, True) for lesson in lessons])
-    trained = {(one.architecture, one.lesson, one.is_longer) for one in candidates}
+            distillations = dict.fromkeys([best.distillation, LABELS_ONLY])
+            rounds.append(
+                [(best.architecture, distillation, True) for distillation in distillations]
+            )
+    trained = {(one.architecture, one.distillation, one.is_longer) for one in candidates}
     missing = ([trial for trial in trials if trial not in trained] for trials in rounds)
     return [
-        Trial(architecture, lesson, run.plan.list_precisions(architecture), is_longer)
-        for architecture, lesson, is_longer in next(filter(None, missing), [])
+        Trial(architecture, distillation, run.plan.list_precisions(architecture), is_longer)
+        for architecture, distillation, is_longer in next(filter(None, missing), [])
     ]
 
 
-def list_lessons(run: RunContext) -> tuple[Lesson, ...]:
+def list_distillations(run: RunContext) -> tuple[Distillation, ...]:
     """Return what a network of the run can learn from."""
     if run.answers is None:
         return (LABELS_ONLY,)
-    taught = [Lesson(share) for share in TEACHER_SHARES]
+    with_teacher = [Distillation(share) for share in TEACHER_SHARES]
     if run.data.unlabelled is not None and len(run.answers.unlabelled):
-        taught.append(replace(taught[0], uses_unlabelled=True))
-    return (*taught, LABELS_ONLY)
+        with_teacher.append(replace(with_teacher[0], uses_unlabelled=True))
+    return (*with_teacher, LABELS_ONLY)
 
 
 def _start_trial(
@@ -175,7 +179,7 @@ def find_worse(candidates: Mapping[int, Candidate]) -> list[int]:
         if not candidate.loss < inf
         or (
             candidate is not best
-            and (candidate.architecture, candidate.lesson) != (best.architecture, LABELS_ONLY)
+            and (candidate.architecture, candidate.distillation) != (best.architecture, LABELS_ONLY)
         )
     ]
 
@@ -196,8 +200,11 @@ def describe_trial(trial: Trial | Candidate, run: RunContext) -> str:
     longer = ", longer" if trial.is_longer else ""
     if run.answers is None:
         return f"{trial.architecture}{longer}"
-    lesson = describe_lesson(trial.lesson.share, uses_unlabelled=trial.lesson.uses_unlabelled)
-    return f"{trial.architecture}, {lesson}{longer}"
+    distillation = trial.distillation
+    learned = describe_distillation(
+        distillation.teacher_share, uses_unlabelled=distillation.uses_unlabelled
+    )
+    return f"{trial.architecture}, {learned}{longer}"
 
 
 def name_candidate_step(index: int) -> str:
@@ -223,8 +230,8 @@ def record_candidate(name: str, candidate: Candidate, checkpoint: StepCheckpoint
         candidate.loss,
         candidate.float32_loss,
         candidate.precision,
-        candidate.lesson.share,
-        candidate.lesson.uses_unlabelled,
+        candidate.distillation.teacher_share,
+        candidate.distillation.uses_unlabelled,
         candidate.is_longer,
         candidate.stop_after,
         candidate.temperature,
@@ -247,12 +254,12 @@ def _load_candidate(trial: Trial, name: str, plan: Plan, checkpoint: StepCheckpo
                 f"{name}: stop_after must be an epoch of the plan, from 1 to {epochs}, "
                 f"got {record.stop_after}"
             )
-        lesson = Lesson(record.share, record.uses_unlabelled)
-        if (lesson, record.is_longer) != (trial.lesson, trial.is_longer):
+        distillation = Distillation(record.share, record.uses_unlabelled)
+        if (distillation, record.is_longer) != (trial.distillation, trial.is_longer):
             raise TabNASError(f"{name}: it was not trained as the run would")
     return Candidate(
         architecture=trial.architecture,
-        lesson=trial.lesson,
+        distillation=trial.distillation,
         is_longer=trial.is_longer,
         precision=record.precision,
         loss=record.loss,

@@ -87,7 +87,7 @@ class CandidateTraining(ABC):
         best = evaluations[precision]
         return Candidate(
             architecture=self.trial.architecture,
-            lesson=self.trial.lesson,
+            distillation=self.trial.distillation,
             is_longer=self.trial.is_longer,
             precision=precision,
             loss=best.loss,

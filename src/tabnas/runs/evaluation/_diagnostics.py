@@ -40,7 +40,7 @@ MAX_PAIRS = 500
 N_BINS = 10
 N_RESIDUAL_BINS = 25
 QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
-DEVIATIONS = 1.959963984540054  # of 95 % of a normal variable
+Z_95 = 1.959963984540054  # of 95 % of a normal variable
 DIGITS = 6
 
 Predict = Callable[[EncodedTable], FloatArray]
@@ -71,8 +71,10 @@ def diagnose(
         return data.target_prediction(net.logits(architecture, make_examples(spec, encoded)))
 
     prediction = predict(part.encoded)
-    if not len(part) or not np.isfinite(prediction).all():
-        raise TabNASError("rows and finite predictions are needed, but there are none")
+    if not len(part):
+        raise TabNASError("diagnostics must have rows with a positive weight, but there are none")
+    if not np.isfinite(prediction).all():
+        raise TabNASError("predictions must be finite for diagnostics, but some are not")
     confusion = reliability = residuals = None
     if isinstance(target, ClassTarget):
         codes = np.asarray(part.y, np.int64)
@@ -152,9 +154,9 @@ def wilson_interval(share: float, rows: int) -> tuple[float, float]:
     >>> [round(end, 3) for end in wilson_interval(0.5, 10)]
     [0.237, 0.763]
     """
-    z = DEVIATIONS**2 / rows
+    z = Z_95**2 / rows
     middle = (share + z / 2) / (1 + z)
-    half = DEVIATIONS * sqrt(share * (1 - share) / rows + z / (4 * rows)) / (1 + z)
+    half = Z_95 * sqrt(share * (1 - share) / rows + z / (4 * rows)) / (1 + z)
     return max(0.0, middle - half), min(1.0, middle + half)
 
 

@@ -26,18 +26,22 @@ def score_teacher(
     if run.answers is None:
         return {}, None, []
     wanted = (chosen.architecture, LABELS_ONLY, chosen.is_longer)
-    untaught = next(
-        (one for one in candidates if (one.architecture, one.lesson, one.is_longer) == wanted),
+    without_teacher = next(
+        (
+            one
+            for one in candidates
+            if (one.architecture, one.distillation, one.is_longer) == wanted
+        ),
         None,
     )
     summary = TeacherSummary(
         models=run.teachers,
-        share=chosen.lesson.share,
-        uses_unlabelled=chosen.lesson.uses_unlabelled,
+        share=chosen.distillation.teacher_share,
+        uses_unlabelled=chosen.distillation.uses_unlabelled,
         score=run.metric.loss(chosen.loss),
         score_without=None
-        if untaught is None or not np.isfinite(untaught.loss)
-        else run.metric.loss(untaught.loss),
+        if without_teacher is None or not np.isfinite(without_teacher.loss)
+        else run.metric.loss(without_teacher.loss),
     )
     test = run.data.test
     if test is None:
@@ -47,13 +51,19 @@ def score_teacher(
         scores, notes = score_predictions(run, test, TEACHER, lambda: _decode_answers(run))
     else:
         notes = ["the teacher was not scored, since the test rows lack the teacher columns"]
-    if untaught is not None and untaught is not chosen and summary.score_without is not None:
-        weights = untaught.weights or _train(run, untaught)
+    if (
+        without_teacher is not None
+        and without_teacher is not chosen
+        and summary.score_without is not None
+    ):
+        weights = without_teacher.weights or _train(run, without_teacher)
         if weights is not None:
-            net = load_network(run, calibrate(weights, untaught), untaught)
+            net = load_network(run, calibrate(weights, without_teacher), without_teacher)
 
             def predict() -> FloatArray:
-                return run.data.target_prediction(net.logits(untaught.architecture, test.examples))
+                return run.data.target_prediction(
+                    net.logits(without_teacher.architecture, test.examples)
+                )
 
             more, failed = score_predictions(run, test, WITHOUT_TEACHER, predict)
             scores, notes = scores | more, notes + failed

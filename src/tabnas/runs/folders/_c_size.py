@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tabnas.errors import TabNASError
 from tabnas.results import CSize
-from tabnas.runs._pipeline import FinishedRun
+from tabnas.runs._finished_run import FinishedRun
 
 DEVICE_COSTS = frozenset({"bytes", "ram_bytes"})
 """Costs that people limit who have a device."""

@@ -9,7 +9,8 @@ from tabnas.errors import TabNASError
 from tabnas.files import is_temporary, refuse_links, remove_temporaries
 from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
-from tabnas.runs.folders._run_folder import CHECKPOINT, remove_progress, write_pages
+from tabnas.runs.folders._pages import write_pages
+from tabnas.runs.folders._run_folder import CHECKPOINT, remove_progress
 from tabnas.runs.folders._status import PROGRESS
 
 Pages = Mapping[str, Callable[[Path], Path]]

@@ -9,12 +9,15 @@ from typing import Any
 from tabnas.errors import TabNASError
 from tabnas.jobs import JobConfig
 from tabnas.results import RunResult, TradeoffResult
-from tabnas.runs._pipeline import FinishedRun, PlannedRun, plan_run
+from tabnas.runs._execute_run import PlannedRun
+from tabnas.runs._finished_run import FinishedRun
+from tabnas.runs._plan_run import plan_run
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._progress import ProgressCallback
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint, check_identity
-from tabnas.runs.folders._run_folder import CONFIG, RunFolder, describe_resumption, load_config
+from tabnas.runs.folders._read_run import CONFIG, describe_resumption, load_config
+from tabnas.runs.folders._run_folder import RunFolder
 from tabnas.runs.folders._status import StatusFile
 from tabnas.runs.folders._tensorboard import EventLog
 from tabnas.runs.folders._tradeoff_folder import TradeoffFolder
@@ -53,6 +56,12 @@ def execute_in_folder(
     -------
     The finished run of every limit, and the result that was written.
     """
+    is_parallel = job_config is not None and not job_config.in_process
+    if is_parallel and not isinstance(planned, PlannedTradeoff):
+        raise TabNASError(
+            f"job_config must be used with a trade-off, but {folder.name!r} is a run of one limit; "
+            "leave it out"
+        )
     status = status or StatusFile(folder.path)
     checkpoint = folder.begin(
         planned,

@@ -18,7 +18,7 @@ from tabnas.results import (
     RunResult,
     TargetSummary,
 )
-from tabnas.runs._pipeline import FinishedRun
+from tabnas.runs._finished_run import FinishedRun
 from tabnas.runs.evaluation._numeric_curves import read_numeric_curves
 from tabnas.runs.evaluation._wider_neighbours import list_wider_neighbours
 from tabnas.runs.folders._c_size import measure_for_device
@@ -50,8 +50,8 @@ def build_run_result(finished: FinishedRun) -> RunResult:
         candidates=tuple(
             CandidateResult(
                 architecture=candidate.architecture,
-                teacher_share=candidate.lesson.share,
-                uses_unlabelled=candidate.lesson.uses_unlabelled,
+                teacher_share=candidate.distillation.teacher_share,
+                uses_unlabelled=candidate.distillation.uses_unlabelled,
                 is_longer=candidate.is_longer,
                 precision=candidate.precision,
                 costs=_costs(plan, candidate.architecture, candidate.precision),

@@ -1,11 +1,10 @@
-"""The folder of a run: its files, its lock, and how they are written and read."""
+"""The folder of a run: its files, its lock, and how they are written."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -13,33 +12,35 @@ from typing import Any, Self
 
 import tomli_w
 
-from tabnas.decoding import parse_json, parse_toml, to_builtins
+from tabnas.decoding import to_builtins
 from tabnas.errors import TabNASError
-from tabnas.files import atomic_write, is_temporary, read_file, refuse_links, remove_temporaries
-from tabnas.formatting import quote_path
+from tabnas.files import atomic_write, is_temporary, refuse_links, remove_temporaries
 from tabnas.locks import LOCK_NAME as LOCK
 from tabnas.locks import FolderLock
-from tabnas.model import Model, load_model, save_model
-from tabnas.report import render_card, render_report
-from tabnas.results import RunResult, Snapshot, TradeoffResult, decode_history, decode_result
-from tabnas.runs._pipeline import FinishedRun, PlannedRun
+from tabnas.model import save_model
+from tabnas.results import RunResult, TradeoffResult
+from tabnas.runs._execute_run import PlannedRun
+from tabnas.runs._finished_run import FinishedRun
 from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.checkpoints._file import has_checkpoint
 from tabnas.runs.checkpoints._run_checkpoint import SAVE_EVERY, RunCheckpoint
+from tabnas.runs.folders._pages import CARD, REPORT, write_card, write_pages, write_report
+from tabnas.runs.folders._read_run import (
+    CONFIG,
+    HISTORY,
+    MODEL,
+    RESULT,
+    describe_resumption,
+    load_config,
+)
 from tabnas.runs.folders._result import build_run_result
 from tabnas.runs.folders._status import PROGRESS
 from tabnas.runs.folders._tensorboard import TENSORBOARD
 
-CONFIG = "config.toml"
-"""The file with the settings of a run."""
-HISTORY, RESULT, MODEL = "history.jsonl", "result.json", "model"
-REPORT, CARD = "report.html", "MODEL_CARD.md"
 CHECKPOINT = "checkpoint"
 FILE_NAMES = (CONFIG, CHECKPOINT, HISTORY, MODEL, REPORT, CARD, RESULT, LOCK, PROGRESS, TENSORBOARD)
 """The files and folders that a run writes."""
-MODEL_FILE = "model.json"
-MAX_CONFIG_BYTES, MAX_RESULT_BYTES = 16 << 20, 256 << 20
 CONFIG_HEADING = """\
 # What was asked of this run: the rows, and every setting that was given or has a fixed default.
 # What followed from the table by rule (widths, epochs, batch size) is in result.json under "plan".
@@ -223,137 +224,7 @@ class RunFolder:
             ) from None
 
 
-def write_report(
-    path: str | Path, result: RunResult | None = None, history: Sequence[Snapshot] | None = None
-) -> Path:
-    """Write the report of a finished run and return its path.
-
-    The result and the history are read from the folder unless they are given.
-    """
-    result = result or load_result(path)
-    history = load_history(path) if history is None else history
-    return write_page(Path(path), REPORT, render_report(result, history, load_config(path)))
-
-
-def write_card(path: str | Path, result: RunResult | None = None) -> Path:
-    """Write the model card of a finished run, unless there is one, and return its path.
-
-    People may have completed a card that is there, so it is never replaced.
-    """
-    file = Path(path) / CARD
-    if file.exists():
-        return file
-    return write_page(Path(path), CARD, render_card(result or load_result(path), load_config(path)))
-
-
-PAGES: Mapping[str, Callable[[Path], Path]] = {REPORT: write_report, CARD: write_card}
-"""The pages of a finished run, and the functions that write them from its other files."""
-
-
-def write_pages(folder: Path, pages: Mapping[str, Callable[[Path], Path]]) -> None:
-    """Write the pages of a finished run; warn if one fails, since the model is there."""
-    for name, write in pages.items():
-        try:
-            write(folder)
-        except Exception as error:
-            warnings.warn(f"the run is finished, but has no {name}: {error}", stacklevel=3)
-
-
 def remove_progress(folder: Path) -> None:
     """Remove the checkpoint and the status of a finished run."""
     shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
     (folder / PROGRESS).unlink(missing_ok=True)
-
-
-def write_page(folder: Path, name: str, text: str) -> Path:
-    """Write a page into a folder, which may come from somebody else."""
-    refuse_links(folder, name)
-    try:
-        atomic_write(folder / name, text)
-    except OSError as error:
-        raise TabNASError(
-            f"{name} cannot be written to {str(folder)!r}: {error.strerror or error}"
-        ) from None
-    return folder / name
-
-
-def load_run_model(path: str | Path) -> Model:
-    """Load the model of a finished run, or of a model's folder."""
-    folder = Path(path)
-    if not folder.is_dir():
-        problem = "it is a file" if folder.exists() else "there is none"
-        raise TabNASError(
-            f"{str(path)!r} must be the folder of a finished run, but {problem}; "
-            "name one that a search has written"
-        )
-    if (folder / MODEL).is_dir():
-        refuse_links(folder, MODEL)
-        folder /= MODEL
-    elif not (folder / MODEL_FILE).exists():
-        raise TabNASError(
-            f"{str(path)!r} must be the folder of a finished run, but it holds no model; "
-            "name one that a search has written"
-        )
-    try:
-        return load_model(folder)
-    except TabNASError as error:
-        raise TabNASError(
-            f"the model in {str(path)!r} is damaged or incomplete ({error}); copy it again, or "
-            "repeat the run"
-        ) from None
-
-
-def load_result(path: str | Path) -> RunResult:
-    """Return the result of a finished run."""
-    file = Path(path) / RESULT
-    if not file.exists():
-        raise TabNASError(f"{str(path)!r} is not a finished run: it has no {RESULT}")
-    return decode_result(load_json(file), source=repr(str(file)))
-
-
-def load_history(path: str | Path) -> tuple[Snapshot, ...]:
-    """Return the snapshots of a run's search; none if there is no `history.jsonl`."""
-    file = Path(path) / HISTORY
-    if not file.exists():
-        return ()
-    source = repr(str(file))
-    lines = _read(file, MAX_RESULT_BYTES).splitlines()
-    return decode_history(
-        [parse_json(line, source=f"{source}: line {k}") for k, line in enumerate(lines, start=1)],
-        source=source,
-    )
-
-
-def describe_resumption(path: str | Path) -> str:
-    """Return how a stopped run is continued; one of Python has no table that is known here."""
-    try:
-        config = load_config(path)
-        is_of_python = "settings" in config and "data" not in config
-    except TabNASError:  # `tabnas resume` says what is wrong
-        is_of_python = False
-    if is_of_python and "tradeoff" in config:
-        return f"continue in Python, with TradeoffFolder({str(path)!r}, resume=True)"
-    if is_of_python:
-        return "make the call again that began it in Python, with the same rows and settings"
-    return f"continue with: tabnas resume {quote_path(path)}"
-
-
-def load_config(path: str | Path) -> dict[str, Any]:
-    """Return the contents of a run's `config.toml`."""
-    file = Path(path) / CONFIG
-    if not file.exists():
-        raise TabNASError(f"{str(path)!r} is not a run: it has no {CONFIG}")
-    source = repr(str(file))
-    try:
-        return parse_toml(_read(file, MAX_CONFIG_BYTES).decode(), source=source)
-    except UnicodeDecodeError as error:
-        raise TabNASError(f"{source} cannot be read as TOML: {error}") from None
-
-
-def load_json(file: Path) -> Any:
-    """Return the contents of a JSON file of a run."""
-    return parse_json(_read(file, MAX_RESULT_BYTES), source=repr(str(file)))
-
-
-def _read(file: Path, max_size: int) -> bytes:
-    return read_file(file.parent, file.name, "run", max_size=max_size)

@@ -14,7 +14,7 @@ from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.files import atomic_write, read_file
 from tabnas.results import Snapshot
-from tabnas.runs._pipeline import PlannedRun
+from tabnas.runs._execute_run import PlannedRun
 from tabnas.runs._progress import Progress, ProgressCallback
 
 PROGRESS = "progress.json"

@@ -15,7 +15,7 @@ from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
 from tabnas.report import summarize_teacher
 from tabnas.results import RunResult, Score, Snapshot
-from tabnas.runs._pipeline import PlannedRun
+from tabnas.runs._execute_run import PlannedRun
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.space import SearchSpace
 

@@ -9,19 +9,12 @@ from tabnas.errors import TabNASError
 from tabnas.files import refuse_links
 from tabnas.report import render_tradeoff
 from tabnas.results import TradeoffResult, decode_tradeoff
-from tabnas.runs._pipeline import FinishedRun
+from tabnas.runs._finished_run import FinishedRun
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._completion import complete_folder
-from tabnas.runs.folders._run_folder import (
-    CONFIG,
-    PAGES,
-    RESULT,
-    RunFolder,
-    load_config,
-    load_json,
-    write_page,
-    write_pages,
-)
+from tabnas.runs.folders._pages import PAGES, write_page, write_pages
+from tabnas.runs.folders._read_run import CONFIG, RESULT, load_config, load_json
+from tabnas.runs.folders._run_folder import RunFolder
 from tabnas.runs.folders._tradeoff_result import build_tradeoff_result, folder_name
 
 TRADEOFF, PAGE = "tradeoff.json", "tradeoff.html"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tabnas.pareto import is_pareto_optimal
 from tabnas.results import TOTAL, WITHOUT_TEACHER, TradeoffModel, TradeoffResult
-from tabnas.runs._pipeline import FinishedRun
+from tabnas.runs._finished_run import FinishedRun
 from tabnas.runs._tradeoff import PlannedTradeoff
 from tabnas.runs.folders._result import (
     collect_versions,
@@ -52,7 +52,7 @@ def build_tradeoff_result(
                     )
                 ),
                 pareto_optimal=is_optimal,
-                teacher_share=finished.chosen.lesson.share,
+                teacher_share=finished.chosen.distillation.teacher_share,
                 precision=finished.model.precision,
             )
             for limit, finished, use, is_optimal in zip(

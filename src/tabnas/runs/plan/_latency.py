@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import mean, median
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from tabnas.data import Table
 from tabnas.data.columns import HashedColumn
-from tabnas.decoding import DecodeError, to_builtins
+from tabnas.decoding import DecodeError
 from tabnas.errors import TabNASError
 from tabnas.latency import (
     RUNTIMES,
@@ -22,7 +22,6 @@ from tabnas.latency import (
     LatencyTerms,
     Machine,
     Measure,
-    Microseconds,
     NetworkShape,
     Runtime,
     join_precisions,
@@ -33,6 +32,7 @@ from tabnas.latency import (
     untrained_model,
 )
 from tabnas.model import Model
+from tabnas.runs.plan._saved_latency import SavedLatency, save_costs
 from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.settings import RunSettings
 from tabnas.space import LATENCY_ROWS, Architecture, Precision
@@ -42,71 +42,8 @@ REFERENCE_NETWORKS = tuple(Architecture(widths) for widths in ((), (32,), (32, 3
 EMBEDDED_NETWORKS = REFERENCE_NETWORKS[1:3]
 """Those that are also measured with numeric embeddings of each dimension."""
 REPEATS = 3
-"""Measurements of each network; the least counts, since other work on a machine only adds time."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SavedTerms(LatencyTerms):
-    """The measured terms of a latency cost, with the overhead of this table's columns."""
-
-    overhead_us: Microseconds
-    embedding_us: Mapping[int, Microseconds]  # of numeric embeddings, by dimension
-
-    def cost(self, name: str, resolution: float) -> LatencyCost:
-        """Return the cost."""
-        terms = {field.name: getattr(self, field.name) for field in fields(LatencyTerms)}
-        return LatencyCost(
-            name,
-            LatencyTerms(**terms),
-            self.overhead_us,
-            embedding_us=self.embedding_us,
-            resolution=resolution,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SavedCost(SavedTerms):
-    """The terms of networks of float32, and of other precisions if they take another time."""
-
-    by_precision: Mapping[Precision, SavedTerms] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SavedLatency:
-    """What `config.toml` holds of measured latencies, so that a resumed run measures nothing."""
-
-    machine: str
-    measured: str
-    latency_us: SavedCost | None = None
-    batch_latency_us: SavedCost | None = None
-
-    def cost(
-        self,
-        name: str,
-        runtime: Runtime,
-        precisions: Sequence[Precision],
-        dimensions: Sequence[int],
-    ) -> LatencyCost:
-        """Return one of the costs, for these precisions and dimensions of numeric embeddings."""
-        saved: SavedCost | None = getattr(self, name)
-        if saved is None:
-            raise _make_missing_error(name)
-        costs = {}
-        for precision in precisions:
-            is_float32 = precision == Precision.FLOAT32
-            terms = saved if is_float32 else saved.by_precision.get(precision)
-            where = name if is_float32 else f"{name}.by_precision.{precision}"
-            if terms is None:
-                raise _make_missing_error(where)
-            for dimension in dimensions:
-                if dimension not in terms.embedding_us:
-                    raise _make_missing_error(f"{where}.embedding_us.{dimension}")
-            costs[precision] = terms.cost(name, runtime.resolution(LATENCY_ROWS[name]))
-        return join_precisions(costs)
-
-
-def _make_missing_error(where: str) -> DecodeError:
-    return DecodeError(f"the plan of the run: latency.{where} is missing; start a new run")
+"""Measurements of each network; the minimum is used, since other work on a machine only adds
+time."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -132,23 +69,17 @@ class LatencyPlan:
     @property
     def saved_latency(self) -> dict[str, Any]:
         """All that was measured, fit for TOML: a `SavedLatency`."""
-        costs = {}
-        for name, cost in self.costs.items():
-            costs[name] = _save_terms(cost)
-            others = {p: c for p, c in cost.by_precision.items() if p != Precision.FLOAT32}
-            if others:
-                costs[name]["by_precision"] = {str(p): _save_terms(c) for p, c in others.items()}
-        return {"machine": self.machine, "measured": self.measured_date} | costs
+        return {"machine": self.machine, "measured": self.measured_date} | save_costs(self.costs)
 
     def remeasure(self, data: PreparedData) -> LatencyPlan:
-        """Return the plan with the table measured again, if it can be; the least counts."""
+        """Return the plan with the overhead measured again, if it can be; the minimum is used."""
         if not self.is_local:
             return self
         costs = {}
         for name, cost in self.costs.items():
             again = {}
             for precision, known in (cost.by_precision or {Precision.FLOAT32: cost}).items():
-                overhead_us, embedding_us = _measure_table(
+                overhead_us, embedding_us = _measure_overhead(
                     known.terms,
                     cost,
                     precision,
@@ -176,14 +107,6 @@ class LatencyPlan:
             for name, cost in self.costs.items()
         }
         return [{name: us[k] for name, us in measured.items()} for k in range(len(models))]
-
-
-def _save_terms(cost: LatencyCost) -> dict[str, Any]:
-    terms = {name: value for name, value in to_builtins(cost.terms).items() if value is not None}
-    return terms | {
-        "overhead_us": cost.overhead_us,
-        "embedding_us": {str(d): us for d, us in cost.embedding_us.items()},
-    }
 
 
 def plan_latency(
@@ -223,18 +146,18 @@ def plan_latency(
             sample=data.latency_rows,
             measure=measure,
         )
-    table = _load_table(settings, runtime, on_fraction)
-    is_local = _is_this_machine(str(table.machine), runtime)
+    latency_table = _load_latency_table(settings, runtime, on_fraction)
+    is_local = _is_this_machine(str(latency_table.machine), runtime)
     costs = {}
     for name in names:
-        reference = table.cost(name)
+        reference = latency_table.cost(name)
         of_precisions = {}
         for precision in precisions:
-            call = table.find_call(LATENCY_ROWS[name], precision)
+            call = latency_table.find_call(LATENCY_ROWS[name], precision)
             overhead_us, embedding_us = (
-                _measure_table(call.terms, reference, precision, data, dimensions, measure)
+                _measure_overhead(call.terms, reference, precision, data, dimensions, measure)
                 if is_local
-                else _predict_table(call, data, dimensions)
+                else _predict_overhead(call, data, dimensions)
             )
             of_precisions[precision] = LatencyCost(
                 name,
@@ -246,8 +169,8 @@ def plan_latency(
         costs[name] = join_precisions(of_precisions)
     return LatencyPlan(
         costs=costs,
-        machine=str(table.machine),
-        measured_date=table.measured,
+        machine=str(latency_table.machine),
+        measured_date=latency_table.measured,
         is_local=is_local,
         sample=data.latency_rows,
         measure=measure,
@@ -264,7 +187,7 @@ def _refuse_hashed_columns(data: PreparedData) -> None:
         )
 
 
-def _load_table(
+def _load_latency_table(
     settings: RunSettings, runtime: Runtime, on_fraction: Callable[[float], None]
 ) -> LatencyTable:
     if settings.latency_table is None:
@@ -288,7 +211,7 @@ def _is_this_machine(machine: str, runtime: Runtime) -> bool:
         return False
 
 
-def _measure_table(
+def _measure_overhead(
     terms: LatencyTerms,
     reference: LatencyCost,
     precision: Precision,
@@ -328,7 +251,7 @@ def _measure_table(
     return max(0.0, overhead_us), {d: max(0.0, us) for d, us in embedding_us.items()}
 
 
-def _predict_table(
+def _predict_overhead(
     call: CallTable, data: PreparedData, dimensions: Sequence[int]
 ) -> tuple[float, dict[int, float]]:
     """Predict the same for another machine, from the kinds of the columns and their knots."""

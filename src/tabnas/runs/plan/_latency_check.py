@@ -37,7 +37,7 @@ class LatencyCheck:
     def measure(self, models: Sequence[Model]) -> list[Latencies]:
         """Measure each model as it is exported; measure again those that are over a limit.
 
-        The least of the measurements counts.
+        The minimum of its measurements is used.
         """
         latencies = self._latency.measure_us(models)
         for _ in range(MAX_TRIES - 1):

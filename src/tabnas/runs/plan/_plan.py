@@ -11,7 +11,8 @@ from tabnas.decoding import Bounds, DecodeError, decode
 from tabnas.errors import TabNASError
 from tabnas.feasible import FeasibleSet
 from tabnas.nets import EarlyStopping, Optimizer, TrainingSettings
-from tabnas.runs.plan._latency import LatencyPlan, SavedLatency
+from tabnas.runs.plan._latency import LatencyPlan
+from tabnas.runs.plan._saved_latency import SavedLatency
 from tabnas.runs.plan._teacher_plan import TeacherName, TeacherPlan
 from tabnas.search import SearchSettings
 from tabnas.space import COSTS, Architecture, Cost, Precision
@@ -31,7 +32,7 @@ SIMPLER_CANDIDATES = 3
 `search/_selection.py`."""
 TEACHER_TRAININGS = 2
 """Trainings, besides those of the candidates, that find out how much a teacher helps; there are a
-few more if another lesson is better than the first."""
+few more if another share of its answers is better than the first."""
 
 # How much longer a phase takes than only its training steps; measured on five tables.
 SEARCH_OVERHEAD = 2.5  # children above the limit, and evaluations on validation rows

@@ -27,7 +27,8 @@ AUTO_TEACHERS: tuple[TeacherName, ...] = ("trees", "network")
 """The teachers of `--teacher auto`."""
 FOLDS, LARGE_FOLDS = 5, 3
 LARGE_ROWS = 100_000
-"""From so many training rows on, teachers have `LARGE_FOLDS` folds: two thirds are enough rows."""
+"""With at least this many training rows, teachers have `LARGE_FOLDS` folds: two thirds are enough
+rows."""
 MAX_ANSWER_BYTES = 2 << 30
 """The most that the answers of all teachers may take."""
 ANSWER_COPIES = 3  # of two teachers, and their blend
@@ -55,7 +56,7 @@ class TeacherPlan:
     folds: int
     nested: bool  # whether candidates are cross-validated, which takes a fit for each pair of folds
     fit_seconds: Mapping[str, float] = field(default_factory=dict)  # estimates for one fit
-    rows_ratio: float = 1.0  # rows of the longest lesson, for each training row
+    rows_ratio: float = 1.0  # rows of a training with unlabelled rows, for each training row
     left_out: tuple[str, ...] = ()  # for lack of time
     notes: tuple[str, ...] = ()
     needs_fitting: bool = True  # False if the user's own teacher has answers already, or is fitted

@@ -73,9 +73,9 @@ def fit_time(plan: Plan, seconds: float, *, keep_candidates: bool = False) -> Pl
 def _epoch_factor(plan: Plan, seconds: float) -> float:
     """Return the factor by which trainings must become longer to take that time in all.
 
-    The comparison and the teacher take what they take, but leave at least half the time to the
-    rest. The longer training of the best candidate has a maximum of its own, so that the time is
-    not proportional to the epochs: the factor is found step by step.
+    The comparison and the teacher are not scaled, but leave at least half the time to the rest. The
+    longer training of the best candidate has a maximum of its own, so that the time is not
+    proportional to the epochs: the factor is found step by step.
     """
     work = seconds * estimate_speedup(get_threads())
     fixed = plan.comparison_seconds + plan.teacher.seconds

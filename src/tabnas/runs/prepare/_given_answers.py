@@ -24,13 +24,8 @@ from tabnas.runs.prepare._labelled_table import (
     name_rows,
     name_unlabelled,
 )
-from tabnas.types import FloatArray, IntArray
-
-Float32Array = NDArray[np.float32]
-
-MAX_SUM_ERROR = 1e-3
-"""How far the probabilities of a row may be from adding up to 1: files have rounded numbers."""
-MAX_ROUNDING = 1e-6  # by which a probability may be below 0 or above 1
+from tabnas.teachers import MAX_ROUNDING, MAX_SUM_ERROR
+from tabnas.types import Float32Array, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

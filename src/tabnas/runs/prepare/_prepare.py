@@ -103,13 +103,7 @@ def prepare_table(
     data = _check_table(data, settings)
     validation = None if validation is None else _check_same_target("validation", validation, data)
     test = None if test is None else _check_same_target("test", test, data)
-    has_test = test is not None or settings.shares.test > 0
-    if has_test and isinstance(data.target, ClassTarget):
-        check_class_counts(data.target, data.y)
-    with renumber_rows(data.row_numbers):
-        split = split_rows(
-            data, settings, has_validation=validation is not None, has_test=test is not None
-        )
+    split = _split_table(data, settings, validation, test)
     fitted = fit_encoder(data, settings, split)
     encoder = fitted.encoder
     development, test_rows, notes = _encode_parts(fitted, data, split, settings, validation, test)
@@ -155,15 +149,7 @@ def prepare_table(
             unlabelled=(unlabelled.own, unlabelled.other),
         ),
     )
-    train = TableSubset(data.features, split.train)
-    held_out = _select_rows(validation, data, split.validation)
-    leaks = note_leaks(prepared, train, held_out, seed=settings.seed)
-    prepared = replace(prepared, notes=(*prepared.notes, *leaks))
-    if not settings.reference_models or prepared.test is None:
-        return prepared
-    tested = _select_rows(test, data, split.test)
-    trees = make_tree_data(prepared, train, held_out, tested, seed=settings.seed)
-    return replace(prepared, trees=trees)
+    return _add_leaks_and_trees(prepared, data, split, settings, validation, test)
 
 
 def _check_table(data: LabelledTable, settings: RunSettings) -> LabelledTable:
@@ -193,6 +179,22 @@ def _check_table(data: LabelledTable, settings: RunSettings) -> LabelledTable:
             f"the table must have at least {MIN_ROWS} rows with a target, but it has {len(data)}"
         )
     return data
+
+
+def _split_table(
+    data: LabelledTable,
+    settings: RunSettings,
+    validation: LabelledTable | None,
+    test: LabelledTable | None,
+) -> Split:
+    """Return the rows of each part; raise an error if a class has too few rows for a test."""
+    has_test = test is not None or settings.shares.test > 0
+    if has_test and isinstance(data.target, ClassTarget):
+        check_class_counts(data.target, data.y)
+    with renumber_rows(data.row_numbers):
+        return split_rows(
+            data, settings, has_validation=validation is not None, has_test=test is not None
+        )
 
 
 def _read_split_column(
@@ -247,6 +249,29 @@ def _encode_parts(
     if provided["validation"] is not None:
         development = concatenate(development, provided["validation"])
     return development, test_rows if provided["test"] is None else provided["test"], notes
+
+
+def _add_leaks_and_trees(
+    prepared: PreparedData,
+    data: LabelledTable,
+    split: Split,
+    settings: RunSettings,
+    validation: LabelledTable | None,
+    test: LabelledTable | None,
+) -> PreparedData:
+    """Return the data with what follows from columns that are not encoded.
+
+    These are notes on leaks of the target, and the rows of boosted trees, if they are wanted.
+    """
+    train = TableSubset(data.features, split.train)
+    held_out = _select_rows(validation, data, split.validation)
+    leaks = note_leaks(prepared, train, held_out, seed=settings.seed)
+    prepared = replace(prepared, notes=(*prepared.notes, *leaks))
+    if not settings.reference_models or prepared.test is None:
+        return prepared
+    tested = _select_rows(test, data, split.test)
+    trees = make_tree_data(prepared, train, held_out, tested, seed=settings.seed)
+    return replace(prepared, trees=trees)
 
 
 def _number_rows(data: LabelledTable, split: Split, validation: LabelledTable | None) -> IntArray:

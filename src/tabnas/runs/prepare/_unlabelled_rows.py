@@ -92,7 +92,7 @@ def _describe(rows: int, target: str) -> str:
 
 
 def _sample(parts: Sequence[IntArray], maximum: int, seed: int) -> list[IntArray]:
-    """Return some rows of each part, together at most so many."""
+    """Return some rows of each part, together at most this many."""
     lengths = [len(part) for part in parts]
     is_chosen = np.ones(sum(lengths), bool)
     if len(is_chosen) > maximum:

@@ -36,8 +36,8 @@ def filter_by_latency(
     Latency does not depend on the values of the weights, so this needs no training. If it depends
     on their precision, a candidate is measured in each one that it may have, and must meet the
     limits in all of them. Candidates that are too slow are dropped, the limit on predictions is
-    tightened, and candidates are proposed again within it; at last the fastest network of the
-    space.
+    tightened, and candidates are proposed again within it; finally, only the fastest network of
+    the space.
     """
     latency = plan.latency
     proposed = propose(plan.feasible)

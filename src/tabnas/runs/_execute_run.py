@@ -1,34 +1,19 @@
-"""A run from a table to a model: prepare, plan, search, train, evaluate."""
+"""Execute a planned run: search, train, evaluate."""
 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.metadata import version
-from time import perf_counter
 from typing import Any
 
-from tabnas.errors import TabNASError
-from tabnas.latency import Measure
-from tabnas.model import (
-    BoostedTrees,
-    Metric,
-    Model,
-    Scores,
-    default_metric,
-    get_metric,
-    primary_loss,
-    trivial_prediction,
-)
 from tabnas.nets import warm_up_engine
-from tabnas.results import Diagnostics, LimitEffect, Snapshot, TeacherSummary
 from tabnas.runs._context import RunContext
 from tabnas.runs._final_training import train_final_model
+from tabnas.runs._finished_run import FinishedRun
 from tabnas.runs._job_pool import JobPool
-from tabnas.runs._process_group import SINGLE_PROCESS, ProcessGroup
 from tabnas.runs._progress import Progress, ProgressCallback
 from tabnas.runs._run_teacher import run_teacher
 from tabnas.runs.candidates._candidate import Candidate
@@ -42,54 +27,7 @@ from tabnas.runs.evaluation._scores import (
     score_test_rows,
 )
 from tabnas.runs.evaluation._teacher_scores import score_teacher
-from tabnas.runs.plan._broadcast_plan import broadcast_plan
-from tabnas.runs.plan._make_plan import make_plan
-from tabnas.runs.plan._plan import Plan, SavedPlan
-from tabnas.runs.plan._teacher_plan import check_own_teacher, name_own_teacher
-from tabnas.runs.prepare._labelled_table import LabelledTable
-from tabnas.runs.prepare._prepare import prepare_data
-from tabnas.runs.prepare._prepared_data import PreparedData
 from tabnas.runs.search._find_candidates import SearchResult, find_candidates
-from tabnas.settings import RunSettings
-from tabnas.stores import Store
-from tabnas.teachers import EstimatorTeacher
-
-
-@dataclass(frozen=True, eq=False)
-class FinishedRun:
-    """The model of a run, and everything the run has measured; `RunResult` is its file."""
-
-    model: Model
-    settings: RunSettings
-    data: PreparedData
-    plan: Plan
-    metric: Metric
-    candidates: tuple[Candidate, ...]  # best first
-    limit_effects: tuple[LimitEffect, ...]
-    scores: dict[str, Scores]  # on the test rows: of the network and the reference models
-    teacher: TeacherSummary | None  # None if there was none
-    boosted: BoostedTrees | None
-    diagnostics: Diagnostics | None  # errors, calibration, importance of columns
-    notes: tuple[str, ...]  # for the user
-    trained_on_all_rows: bool  # whether the model was trained on every row
-    snapshots: tuple[Snapshot, ...]
-    phase_seconds: dict[str, float]  # of the jobs of each phase, which work side by side
-    total_seconds: float
-    latencies_us: Mapping[str, float]  # latencies of the model's file, by the name of the cost
-
-    @property
-    def chosen(self) -> Candidate:
-        """The candidate that became the model."""
-        return self.candidates[0]
-
-    def add_preparation(self, seconds: float) -> FinishedRun:
-        """Return the run with the time that went by before it was executed."""
-        before = self.phase_seconds.get("preparation", 0.0)
-        return replace(
-            self,
-            phase_seconds={**self.phase_seconds, "preparation": before + seconds},
-            total_seconds=self.total_seconds + seconds,
-        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -165,102 +103,6 @@ class PlannedRun(RunContext):
 def make_pool(run: RunContext, checkpoint: RunCheckpoint) -> JobPool:
     """Return a pool for the jobs of a run; several processes take the same steps in turn."""
     return JobPool(checkpoint, threads=1 if run.process_group.size > 1 else None)
-
-
-def plan_run(
-    data: LabelledTable | Store,
-    settings: RunSettings,
-    *,
-    validation: LabelledTable | None = None,
-    test: LabelledTable | None = None,
-    teacher: EstimatorTeacher | None = None,
-    saved_plan: Mapping[str, Any] | None = None,
-    measure: Measure | None = None,
-    on_progress: ProgressCallback = lambda progress: None,
-    process_group: ProcessGroup = SINGLE_PROCESS,
-) -> PlannedRun:
-    """Prepare the data of a run and plan its work.
-
-    Parameters
-    ----------
-    data
-        A table, which is split and encoded, or a store, which is so already.
-    validation, test
-        Rows that replace a share of the table.
-    teacher
-        The user's own teacher, if `settings.teacher` is "own" and no columns hold its answers.
-    saved_plan
-        `Plan.saved_plan` of an earlier process, to resume its run: then nothing is measured.
-    measure
-        The function that measures the latency of models; by default, in the runtime of the
-        settings.
-    process_group
-        The processes that execute the run together. Each reads and encodes the table; the first
-        plans for all.
-    """
-    start = perf_counter()
-    check_own_teacher(settings, teacher, data, validation)
-    prepared = prepare_data(
-        data, settings, validation=validation, test=test, process_group=process_group
-    )
-    metric = choose_metric(settings, prepared)
-
-    def make(saved: SavedPlan | None) -> Plan:
-        return make_plan(
-            prepared,
-            settings,
-            saved,
-            measure=measure,
-            on_fraction=lambda done: on_progress(
-                Progress("measuring", done, note="this machine, once")
-            ),
-        )
-
-    earlier = None if saved_plan is None else SavedPlan.decode(saved_plan)
-    plan = (
-        make(earlier) if process_group.size == 1 else broadcast_plan(make, earlier, process_group)
-    )
-    run = PlannedRun(
-        settings=settings,
-        data=prepared,
-        plan=plan if teacher is None else plan_own_teacher(plan, teacher, prepared),
-        metric=metric,
-        process_group=process_group,
-        own_teacher=teacher,
-        preparation_seconds=perf_counter() - start,
-    )
-    if process_group.size > 1:
-        process_group.check_same(run.identity())
-    return run
-
-
-def plan_own_teacher(plan: Plan, teacher: EstimatorTeacher, data: PreparedData) -> Plan:
-    """Return the plan with the user's own teacher; raise an error if it cannot teach."""
-    teacher.check(data.target)
-    if data.row_numbers is None:
-        raise TabNASError(
-            f"the teacher {teacher.name} must have all rows in one table, but test rows are given "
-            "besides; leave them out, or give columns of its answers"
-        )
-    named = name_own_teacher(plan.teacher, teacher, data)
-    if teacher.is_frozen:
-        warnings.warn(named.notes[0], UserWarning, stacklevel=3)
-    return replace(plan, teacher=named, notes=(*plan.notes, *named.notes))
-
-
-def choose_metric(settings: RunSettings, data: PreparedData) -> Metric:
-    """Return the metric that candidates are chosen by; raise an error if it has no value."""
-    task = data.target.task
-    metric = get_metric(settings.metric, task) if settings.metric else default_metric(task)
-    _check_metric(metric, data)
-    return metric
-
-
-def _check_metric(metric: Metric, data: PreparedData) -> None:
-    """Raise an error if the metric has no value on the rows that candidates are chosen by."""
-    rows = data.train_and_validation if data.folds else data.validation
-    any_prediction = trivial_prediction(data.target, rows.y, rows.weight, len(rows))
-    primary_loss(metric, data.target, rows.y, any_prediction, rows.weight)
 
 
 def start_references(
