@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tabnas.formatting import (
     MAX_NAME,
     MAX_TEXT,
+    METRIC_LABELS,
     cost_label,
     format_interval,
     format_number,
@@ -17,13 +18,12 @@ from tabnas.formatting import (
     sanitize,
     sanitize_texts,
 )
-from tabnas.formatting import METRICS as NAMED_METRICS
 from tabnas.model import METRICS
 from tabnas.space import COSTS, LATENCY_ROWS
 
 
 def test_every_metric_and_cost_has_a_label() -> None:
-    directions = {name: greater for name, (_, greater) in NAMED_METRICS.items()}
+    directions = {name: greater for name, (_, greater) in METRIC_LABELS.items()}
     assert directions == {name: metric.greater_is_better for name, metric in METRICS.items()}
     assert cost_label("flops") == "operations a row"
     assert not any("_" in cost_label(name) for name in (*COSTS, *LATENCY_ROWS))

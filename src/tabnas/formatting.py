@@ -23,7 +23,7 @@ MIN_FIXED, MAX_FIXED = 1e-4, 1e9
 """Numbers outside of this range are written in powers of ten."""
 MAX_DECIMALS = 7
 PERCENT_METRICS = ("accuracy", "balanced_error")
-METRICS = {  # the name that people know, and whether greater is better
+METRIC_LABELS = {  # the name that people know, and whether greater is better
     "accuracy": ("accuracy", True),
     "balanced_error": ("balanced error", False),
     "log_loss": ("log loss", False),
@@ -32,7 +32,7 @@ METRICS = {  # the name that people know, and whether greater is better
     "mae": ("mean absolute error", False),
     "r2": ("R²", True),
 }
-COSTS = {  # whose key does not say enough
+COST_LABELS = {  # of costs whose key does not say enough
     "flops": "operations a row",
     "ram_bytes": "bytes of RAM",
     "latency_us": "microseconds for a row",
@@ -152,7 +152,7 @@ def isolate(name: str) -> str:
 
 
 def truncate(text: str, max_width: int) -> str:
-    """Cut a text to about the width of so many Latin letters.
+    """Cut a text to about the width of this many Latin letters.
 
     >>> truncate("architecture", 6), truncate("構造の名前", 6)
     ('archi…', '構造…')
@@ -260,7 +260,7 @@ def format_percent(share: float) -> str:
 
 
 def format_fixed(value: float, decimals: int) -> str:
-    """Format a number with so many decimals, or in powers of ten if it gets long."""
+    """Format a number with this many decimals, or in powers of ten if it gets long."""
     return format_all_fixed([value], decimals)[0]
 
 
@@ -273,7 +273,7 @@ def format_all_fixed(values: Sequence[float], decimals: int) -> list[str]:
 
 
 def format_fixed_percent(share: float, decimals: int = 0) -> str:
-    """Format a share in percent with so many decimals; empty if it is absurdly large.
+    """Format a share in percent with this many decimals; empty if it is absurdly large.
 
     >>> format_fixed_percent(0.25), format_fixed_percent(0.0123, 1)
     ('25 %', '1.2 %')
@@ -282,7 +282,7 @@ def format_fixed_percent(share: float, decimals: int = 0) -> str:
 
 
 def format_fixed_interval(value: float, low: float, high: float, decimals: int) -> str:
-    """Format a value and its interval with so many decimals.
+    """Format a value and its interval with this many decimals.
 
     >>> format_fixed_interval(0.862, 0.84, 0.88, 3), format_fixed_interval(0.1, -0.2, 0.3, 1)
     ('0.862 (0.840-0.880)', '0.1 (-0.2 to 0.3)')
@@ -292,7 +292,7 @@ def format_fixed_interval(value: float, low: float, high: float, decimals: int) 
 
 
 def count_decimals(value: float, digits: int) -> int:
-    """Return how many decimals give a number so many significant digits."""
+    """Return how many decimals give a number `digits` significant digits."""
     return max(0, digits - 1 - floor(log10(abs(value)))) if value else 0
 
 
@@ -336,12 +336,12 @@ def format_clock(seconds: float) -> str:
 
 def metric_label(metric: str) -> str:
     """Return the name of a metric that people know."""
-    return METRICS.get(metric, (metric, False))[0]
+    return METRIC_LABELS.get(metric, (metric, False))[0]
 
 
 def greater_is_better(metric: str) -> bool:
     """Return whether greater values of a metric are better; an unknown metric is a loss."""
-    return METRICS.get(metric, (metric, False))[1]
+    return METRIC_LABELS.get(metric, (metric, False))[1]
 
 
 def cost_label(cost: str) -> str:
@@ -350,7 +350,7 @@ def cost_label(cost: str) -> str:
     >>> cost_label("flops"), cost_label("multiply_adds")
     ('operations a row', 'multiply adds')
     """
-    return COSTS.get(cost, cost.replace("_", " "))
+    return COST_LABELS.get(cost, cost.replace("_", " "))
 
 
 def format_cost(cost: float) -> str:

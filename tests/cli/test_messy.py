@@ -67,7 +67,7 @@ def test_the_decimal_mark_is_kept_with_the_run(
     (here / "train.csv").write_text("\n".join(["price;n;y", *lines]).replace(",", ".") + "\n")
     asked = ["search", "train.csv", "--target", "y", *LIMIT]
     said = run_refused(asked, capsys)
-    assert "is '1.000', 1.000 or 1000; say which mark separates decimals, with --decimal" in said
+    assert "is '1.000', which is 1.000 or 1000; set the decimal mark with --decimal" in said
     assert "must be '.' or ',', got ';'" in run_refused([*asked, "--decimal", ";"], capsys)
     assert run([*asked, "--decimal", ",", "--out", "run"]) == 0
     assert load_config("run")["settings"]["decimal"] == ","

@@ -49,6 +49,7 @@ def write_text(path: Path, text: str) -> Path:
         ('"a\nb";"c;d"\n1;2\n', ["a b", "c;d"]),
         ('size 5" x,b\n1,2\n', ['size 5" x', "b"]),
         ("sep=;\na;b\n1;2\n", ["a", "b"]),
+        ("sep=\t\r\na\tb\r\n1\t2\r\n", ["a", "b"]),
         ('\ufeff"sep=\t"\r\na\tb\r\n1\t2\r\n', ["a", "b"]),
         ('sep=|\n"a\nb"|c\n1|2\n', ["a b", "c"]),
     ],
@@ -108,7 +109,9 @@ def encode_numbers(table: Table) -> list[float]:
 @pytest.mark.parametrize("cells", [["1.234", "2.345"], ["1,234", "2,345", "12"]])
 def test_ambiguous_decimal_marks_are_refused(cells: list[str], tmp_path: Path) -> None:
     path = write_text(tmp_path / "a.csv", "x;k\n" + "".join(f"{cell};a\n" for cell in cells))
-    with pytest.raises(TabNASError, match=r"row 1 is '1.234', 1(\.)?234 or 1234; say.*--decimal"):
+    with pytest.raises(
+        TabNASError, match=r"row 1 is '1.234', which is 1(\.)?234 or 1234; set.*--decimal"
+    ):
         TableEncoder.fit(read_table(path))
     thousands = cells[0][1]
     decimal = {",": ".", ".": ","}[thousands]
@@ -147,7 +150,7 @@ def test_codes_do_not_decide_the_decimal_mark_of_later_numbers(tmp_path: Path) -
     [
         (["$5", "€6"], "must have one unit, but they have several: '\\$', '€'"),
         (["5 %", "0.06"], "must have one unit, but they have several: none, '%'"),
-        (["1,5", "2,5", "1.5"], "one decimal mark, but row 3 is '1.5' and others"),
+        (["1,5", "2,5", "1.5"], "one decimal mark, but row 3 is '1.5', unlike others"),
     ],
 )
 def test_numbers_with_two_decimal_marks_are_refused(values: list[str], message: str) -> None:

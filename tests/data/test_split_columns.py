@@ -25,6 +25,8 @@ def test_every_group_has_a_number() -> None:
         assert to_group_ids("g", column).tolist() == [0, 1, 0]
     coded = pa.chunked_array([pa.array(["x", "y", "x"]).dictionary_encode()])
     assert to_group_ids("g", coded).tolist() == [0, 1, 0]
+    ordered = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), pa.array(["a", "b"]))
+    assert to_group_ids("g", pa.chunked_array([ordered])).tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(

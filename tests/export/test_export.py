@@ -209,10 +209,10 @@ def test_int8_is_smaller_and_its_score_is_measured(model: Model, tmp_path: Path)
     small = exported.int8
     assert small is not None
     assert exported.bytes == (tmp_path / "m.onnx").stat().st_size
-    assert exported.bytes < 0.6 * small.float32_bytes
+    assert exported.bytes < 0.6 * small.bytes_before
     assert small.rows == 400
-    assert small.int8_score != small.float32_score
-    assert abs(small.int8_score - small.float32_score) <= 0.05 * small.float32_score
+    assert small.score_after != small.score_before
+    assert abs(small.score_after - small.score_before) <= 0.05 * small.score_before
     metadata = {p.key: p.value for p in onnx.load(tmp_path / "m.onnx").metadata_props}
     assert metadata["tabnas.weights"] == "int8"
     as_int8 = compute_network_costs(model.spec, model.architecture, Precision.INT8)
@@ -291,10 +291,10 @@ def test_the_margin_of_int8_applies_to_metrics_that_are_maximised(
         return result
 
     small = export(0.1)
-    lost = small.float32_score - small.int8_score
-    assert small.float32_score == 1.0
+    lost = small.score_before - small.score_after
+    assert small.score_before == 1.0
     assert 0 < lost < 0.1
-    assert export(1.01 * lost).int8_score == small.int8_score
+    assert export(1.01 * lost).score_after == small.score_after
     with pytest.raises(TabNASError, match="must keep auc within"):
         export(0.99 * lost)
 

@@ -25,7 +25,8 @@ from tabnas.cli._main import run
 from tabnas.cli.options._search_options import SearchOptions
 from tabnas.data import Shares, read_table
 from tabnas.errors import TabNASError
-from tabnas.report._commands import COUNTED, decode_config, repeat_run
+from tabnas.report._commands import BESIDES, COUNTED, render_repetition
+from tabnas.report._run_config import EXTRA_INPUTS, decode_config
 from tabnas.results import RunResult
 from tabnas.runs import LabelledTable, RunSettings, load_result, run_in_folder
 from tabnas.settings import TradeoffSettings
@@ -228,7 +229,7 @@ def test_a_printed_command_has_the_settings_of_the_run(
     expected: RunSettings, rows: str, parse_command: Callable[[str], tuple[Any, ...]]
 ) -> None:
     config = {"data": {"data": rows, "target": "bird"}, "settings": expected.to_dict()}
-    again = repeat_run(decode_config(config), "bird", "binary")
+    again = render_repetition(decode_config(config), "bird", "binary")
     if again.startswith("from tabnas"):
         assert not find_undefined_names(again)
         return
@@ -246,7 +247,7 @@ def test_a_printed_command_has_the_settings_of_the_tradeoff(
     config = make_config(limits={cost: limits[0], "bytes": 80_000}, candidates=4)
     config["tradeoff"] = {"cost": cost, "limits": limits}
     parsed_settings, _, *limits_and_cost = parse_command(
-        repeat_run(decode_config(config), "bird", "binary")
+        render_repetition(decode_config(config), "bird", "binary")
     )
     assert limits_and_cost == [limits, cost]
     assert parsed_settings == RunSettings.from_dict(config["settings"])
@@ -268,7 +269,7 @@ def test_a_printed_limit_can_be_parsed(
 ) -> None:
     parsed_settings, source = parse_command(shlex.join(["tabnas", "search", "birds.csv", *options]))
     config = {"data": source.to_dict(), "settings": parsed_settings.to_dict()}
-    again = repeat_run(decode_config(config), "bird", "binary")
+    again = render_repetition(decode_config(config), "bird", "binary")
     assert printed in again
     assert parse_command(again)[0] == parsed_settings
 
@@ -306,7 +307,7 @@ def test_settings_without_an_option_are_printed_as_python(
     config = make_config(**settings)
     if is_tradeoff:
         config["tradeoff"] = {"cost": "dense_parameters", "limits": [100, 200]}
-    again = repeat_run(decode_config(config), "bird", "binary")
+    again = render_repetition(decode_config(config), "bird", "binary")
     assert again.startswith("from tabnas")
     assert not find_undefined_names(again)
 
@@ -316,7 +317,7 @@ def test_printed_code_names_the_target(name: str) -> None:
     config = make_config(reference_models=False)
     result = make_result(target={"name": name, "task": "binary", "classes": ["no", "yes"]})
     quoted = f'LabelledTable.from_table(table, {name!r}, task="classification")'
-    assert quoted in repeat_run(decode_config(config), name, "binary")
+    assert quoted in render_repetition(decode_config(config), name, "binary")
     assert quoted in make_card(result, config)
     assert quoted in unescape(make_report(result, config=config))
 
@@ -360,9 +361,13 @@ def test_the_code_repeats_what_python_gave_besides_the_table(
     assert again.target.task == "regression"
 
 
+def test_there_is_code_for_every_extra_input() -> None:
+    assert tuple(BESIDES) == EXTRA_INPUTS
+
+
 def test_limits_on_latency_are_printed() -> None:
     config = make_config(limits={"latency_us": 12.5}, latency_table="there.json", runtime="c")
-    command = repeat_run(decode_config(config), "bird", "binary")
+    command = render_repetition(decode_config(config), "bird", "binary")
     assert "--max-latency-us 12.5" in command
     assert "--latency-table there.json" in command
     assert "--runtime c" in command
@@ -372,7 +377,7 @@ def test_arguments_are_quoted() -> None:
     config = make_config(drop=["$(reboot)", "; ls"])
     config["data"] = {"data": "-rf", "target": "--x`id`"}
     arguments = shlex.split(
-        repeat_run(decode_config(config), "bird", "binary").replace("\\\n", " ")
+        render_repetition(decode_config(config), "bird", "binary").replace("\\\n", " ")
     )
     assert arguments[2] == "./-rf"
     assert "--target=--x`id`" in arguments

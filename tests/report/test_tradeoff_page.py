@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tabnas.errors import TabNASError
 from tabnas.report import choose_network
 from tabnas.report._choice import Choice
-from tabnas.report._commands import decode_config, repeat_run
+from tabnas.report._commands import render_repetition
+from tabnas.report._run_config import decode_config
 from tabnas.results import decode_tradeoff
 from tests.report.conftest import make_config, make_report, make_tradeoff, make_tradeoff_page
 from tests.report.pages import check_page
@@ -275,7 +276,7 @@ def test_any_values_instead_of_files_give_a_page_or_an_error(value: Any) -> None
 
 def test_the_command_of_a_run_reproduces_its_tradeoff() -> None:
     config = make_tradeoff_config(candidates=2)
-    command = repeat_run(decode_config(config), "bird", "binary").replace(" \\\n   ", "")
+    command = render_repetition(decode_config(config), "bird", "binary").replace(" \\\n   ", "")
     assert command.startswith("tabnas tradeoff birds.csv --target bird --limits 500,1000,2000 ")
     assert "--max-parameters" not in command
     assert "--max-flops 2000" in command
@@ -286,12 +287,12 @@ def test_the_command_of_a_run_reproduces_its_tradeoff() -> None:
 def test_the_command_of_a_tradeoff_on_another_cost() -> None:
     config = make_tradeoff_config(limits={"latency_us": 12.5, "parameters": 900})
     config["tradeoff"] = {"cost": "latency_us", "limits": [12.5, 20]}
-    command = repeat_run(decode_config(config), "bird", "binary").replace(" \\\n   ", "")
+    command = render_repetition(decode_config(config), "bird", "binary").replace(" \\\n   ", "")
     assert "--limits 12.5,20 --cost latency_us --max-parameters 900" in command
 
 
 def test_the_command_of_a_tradeoff_with_a_latency_table_and_a_refit() -> None:
-    command = repeat_run(
+    command = render_repetition(
         decode_config(
             make_tradeoff_config(
                 refit=True,
@@ -317,5 +318,5 @@ def test_the_page_says_what_test_rows_were_used_for() -> None:
 
 @pytest.mark.parametrize("settings", [{"time": 3.0}, {"workers": 2}])
 def test_settings_without_an_option_are_printed_as_python(settings: dict[str, Any]) -> None:
-    command = repeat_run(decode_config(make_tradeoff_config(**settings)), "bird", "binary")
+    command = render_repetition(decode_config(make_tradeoff_config(**settings)), "bird", "binary")
     assert "plan_tradeoff(data, settings, **config" in command

@@ -159,7 +159,7 @@ def test_another_command_is_refused(paths: list[Path], tmp_path: Path) -> None:
     with pytest.raises(Interruption):
         encode_store(paths, tmp_path / "store", target="kind", on_progress=interrupt("fitting", 12))
     for changes, message in (
-        ({"min_count": 3}, "but min_count differ; name another folder, or type: tabnas enc"),
+        ({"min_count": 3}, "but min_count differ; name another folder, or continue with: "),
         ({"kinds": {"user": "hashed"}, "drop": ("same",)}, "but kinds, drop differ"),
         ({"target": "value"}, "but target differ"),
     ):

@@ -54,13 +54,13 @@ def predict_chunks(
     labels = _make_label_column(model.target) if isinstance(model.target, ClassTarget) else None
 
     def make_chunk(raw: Any) -> Chunk:
-        answers = model.decode(raw)
+        predictions = model.decode(raw)
         if labels is None:
-            columns = [answers]
+            columns = [predictions]
         else:
             # Arrow would copy other arrays under Python's global lock
-            probabilities = np.ascontiguousarray(answers.T)
-            columns = [labels.take(pa.array(answers.argmax(axis=1))), *probabilities]
+            probabilities = np.ascontiguousarray(predictions.T)
+            columns = [labels.take(pa.array(predictions.argmax(axis=1))), *probabilities]
         chunk = pa.table(columns, names)
         chunk = sanitize_table(chunk) if printable else chunk
         return Chunk(chunk, output.prepare(chunk))

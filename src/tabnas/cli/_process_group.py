@@ -28,11 +28,11 @@ def get_rank_and_size() -> tuple[int, int]:
     return (rank, size) if size > 1 else (0, 1)
 
 
-def check_single_process(command: str) -> None:
+def check_single_process(command: str, case: str = "") -> None:
     """Refuse torchrun for a command that would only do the same work several times."""
     if get_rank_and_size()[1] > 1:
         raise TabNASError(
-            f"tabnas {command} must run in one process, but torchrun has started several; "
+            f"tabnas {command}{case} must run in one process, but torchrun has started several; "
             "start it without torchrun"
         )
 

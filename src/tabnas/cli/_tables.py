@@ -30,9 +30,7 @@ LOCAL_SOURCES = ("tabnas", "scikit-learn", "folder")
 
 
 def configure_arrow() -> None:
-    """Prepare Arrow so that it loses no Ctrl-C while it reads a table, and no time.
-
-    It works with as many threads as tabnas does.
+    """Configure Arrow for the command line: its threads, its signal handlers, and no pandas.
 
     Arrow's own signal handlers miss a Ctrl-C that comes as they end. Arrow also imports pandas when
     it converts its first values, which takes longer than most tables take to read, and ignores

@@ -26,15 +26,13 @@ from tabnas.data.columns import (
     DatetimeColumn,
     DistinctTexts,
     FittedColumn,
-    Float32Array,
     HashedColumn,
-    Int32Array,
     NumericColumn,
     column_from_dict,
 )
 from tabnas.decoding import DecodeError, DecodeWith, decode
 from tabnas.errors import TabNASError, did_you_mean
-from tabnas.types import IntArray, Scaling
+from tabnas.types import Float32Array, Int32Array, IntArray, Scaling
 
 FORMAT = 2
 RECODE_ROWS = 1 << 16  # rows whose codes are changed at a time

@@ -7,9 +7,8 @@ about as many rows as any other. `_target_knots` chooses them by the target.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Float32Array = NDArray[np.float32]
+from tabnas.types import Float32Array
 
 SUMMARY_VALUES = 1025
 """Order statistics that are kept of a feature, evenly spaced: one for every 0.1 % of the rows."""
@@ -34,8 +33,8 @@ def pick_evenly(ordered: Float32Array, count: int = SUMMARY_VALUES) -> Float32Ar
 def choose_knots(summary: Float32Array, max_knots: int) -> tuple[float, ...]:
     """Return ascending knots of a feature, at most `max_knots`; none if they would be of no use.
 
-    If there are only so many values, all are knots. Else the knots are quantiles; a value that is
-    many quantiles at once becomes one knot, and the rest of the range is divided more finely.
+    If there are no more values than that, all are knots. Else the knots are quantiles; a value that
+    is many quantiles at once becomes one knot, and the rest of the range is divided more finely.
 
     >>> choose_knots(np.array([0, 0, 0, 1, 1, 2], np.float32), 8)
     (0.0, 1.0, 2.0)

@@ -39,10 +39,10 @@ def find_number_format(
         text = texts.filter(pc.match_substring_regex(texts, "[.,]"))[0]
         readings = sorted(_read(text, NumberFormat(mark, unit)) for mark in marks)
         raise RowError(
-            f"the numbers of the column {name!r} must be certain, but",
+            f"the numbers of the column {name!r} must have one reading, but",
             pc.index(rows, text).as_py(),
-            f"is {text.as_py()!r}, {readings[0]} or {readings[1]}; say which mark separates "
-            "decimals, with --decimal , or --decimal . (in Python: decimal)",
+            f"is {text.as_py()!r}, which is {readings[0]} or {readings[1]}; set the decimal mark "
+            "with --decimal , or --decimal . (in Python: decimal)",
         )
     number_format = NumberFormat(mark or DEFAULT_NUMBER_FORMAT.decimal, unit)
     disguised = texts.filter(
@@ -87,7 +87,7 @@ def _odd_row(texts: Any, rows: Any) -> tuple[int, str]:
     wrong = min(by_mark.values(), key=lambda bad: int(bad.sum()))
     text = texts[int(wrong.argmax())]
     what = (
-        f"is {text.as_py()!r} and others have another; write all of them alike, or declare the "
+        f"is {text.as_py()!r}, unlike others; write all of them alike, or declare the "
         "column categorical"
     )
     return pc.index(rows, text).as_py(), what

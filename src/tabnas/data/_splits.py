@@ -198,4 +198,6 @@ def to_group_ids(name: str, column: pa.ChunkedArray) -> IntArray:
             "is missing; fill it in, with a unique name if the row belongs to no group, or "
             "leave the row out",
         )
-    return groups
+    # a column of categories has them in an order of its own, which must make no difference
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tabnas.data._feature_tree import BinnedTarget
-from tabnas.data._knots import Float32Array, choose_knots, pick_evenly
-from tabnas.types import FloatArray, IntArray
+from tabnas.data._knots import choose_knots, pick_evenly
+from tabnas.types import Float32Array, FloatArray, IntArray
 
 KNOTS_PER_SPLIT = 2
 MAX_BINS = 4_096
-"""A feature with more distinct values is divided at so many quantiles, for speed."""
+"""A feature with more distinct values is divided at this many quantiles, for speed."""
 MIN_LEAF_ROWS = 20
 MIN_TREE_KNOTS = 6
 """A feature with fewer has some quantiles in addition: it may matter together with others only."""
@@ -124,7 +124,7 @@ def _sum_by_bin(bins: IntArray, target: KnotTarget, weight: FloatArray) -> Binne
 
 
 def _max_splits(count: int) -> int:
-    """Return how many splits so many knots allow, with the medians and both ends."""
+    """Return how many splits this number of knots allows, with the medians and both ends."""
     return max(0, (count - 1) // KNOTS_PER_SPLIT - 1)
 
 

@@ -20,11 +20,11 @@ from tabnas.estimators._features import check_features
 from tabnas.estimators._targets import (
     check_sample_weight,
     check_y,
+    compute_validation_weight,
     encode_classes,
     encode_validation_labels,
-    label_rows,
+    make_labelled_table,
     target_name,
-    weigh_validation_rows,
 )
 from tabnas.model import Model, probabilities
 from tabnas.runs import LabelledTable
@@ -265,7 +265,7 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         classes, target, codes = encode_classes(labels, target_name(y))
         unbalanced = check_sample_weight(sample_weight, len(table))
         weight = self._apply_class_weight(unbalanced, labels)
-        data = label_rows(table, target, codes.astype(np.int32), weight, groups)
+        data = make_labelled_table(table, target, codes.astype(np.int32), weight, groups)
         present = np.unique(data.y)
         if len(present) < 2:
             raise TabNASError(
@@ -273,9 +273,11 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
                 f"weight: {target.classes[present[0]]!r}"
             )
         validation = None
-        if (rows := self._check_validation(X_val, y_val)) is not None:
-            table_val, codes_val = rows[0], encode_validation_labels(rows[1], classes)
-            weight_val = self._weigh_validation_rows(unbalanced, classes, codes, codes_val)
+        checked = self._check_validation(X_val, y_val)
+        if checked is not None:
+            table_val, labels_val = checked
+            codes_val = encode_validation_labels(labels_val, classes)
+            weight_val = self._compute_validation_weight(unbalanced, classes, codes, codes_val)
             validation = LabelledTable(table_val, target, codes_val, weight_val)
         self._search(data, validation, run_dir, X=X, unlabelled=unlabelled, X_val=X_val)
         self.classes_ = classes
@@ -290,11 +292,11 @@ class TabNASClassifier(ClassifierMixin, TabNASEstimator):  # type: ignore[misc]
         by_class = compute_sample_weight(dict(self.class_weight), labels)
         return check_sample_weight(by_class if weight is None else by_class * weight, len(labels))
 
-    def _weigh_validation_rows(
+    def _compute_validation_weight(
         self, weight: FloatArray | None, classes: NDArray[Any], codes: IntArray, codes_val: IntArray
     ) -> FloatArray | None:
         """Return the weights of validation rows, on the scale of those of rows of X."""
-        weight_val = weigh_validation_rows(weight, len(codes_val))
+        weight_val = compute_validation_weight(weight, len(codes_val))
         if not isinstance(self.class_weight, Mapping):
             return weight_val
         by_class = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])

@@ -75,7 +75,7 @@ def _check_array(estimator: Any, features: Any) -> Any:
         # as objects, so that one text in a row does not turn all its numbers into texts
         features = _object_array(features)
     mask = None
-    if isinstance(features, np.ma.MaskedArray):  # scikit-learn knows no masks
+    if isinstance(features, np.ma.MaskedArray):  # scikit-learn ignores masks
         features, mask = features.data, np.ma.getmaskarray(features)
     checked = check_array(
         features, dtype=None, ensure_all_finite=False, estimator=estimator, input_name="X"

@@ -18,9 +18,9 @@ from tabnas.estimators._targets import (
     check_numeric_y,
     check_sample_weight,
     check_y,
-    label_rows,
+    compute_validation_weight,
+    make_labelled_table,
     target_name,
-    weigh_validation_rows,
 )
 from tabnas.model import Model
 from tabnas.runs import LabelledTable
@@ -74,9 +74,8 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
         limit and the number of rows.
     teacher : "auto", "trees", "network", "none" or estimator, default="auto"
         Who teaches the networks: models without a limit, whose answers networks learn from if that
-        helps. "auto" is boosted trees and a wide network. Any regressor
-        is cloned and fitted out of fold on rows of X as they are passed; a `FrozenEstimator` is
-        used as it is.
+        helps. "auto" is boosted trees and a wide network. Any regressor is cloned and fitted out of
+        fold on rows of X as they are passed; a `FrozenEstimator` is used as it is.
     metric : str or None, default=None
         The metric that candidates are chosen by: "rmse" (the default), "mae" or "r2".
     categorical_features : sequence of str, int or bool, or None, default=None
@@ -255,11 +254,13 @@ class TabNASRegressor(RegressorMixin, TabNASEstimator):  # type: ignore[misc]
                 f"X must have rows for training and for validation, got n_samples={len(values)}"
             )
         target = NumberTarget.fit(target_name(y), pa.chunked_array([values]))
-        data = label_rows(table, target, values, weight, groups)
+        data = make_labelled_table(table, target, values, weight, groups)
         validation = None
-        if (rows := self._check_validation(X_val, y_val)) is not None:
-            table_val, values_val = rows[0], check_numeric_y(rows[1], "y_val")
-            weight_val = weigh_validation_rows(weight, len(table_val))
+        checked = self._check_validation(X_val, y_val)
+        if checked is not None:
+            table_val, unchecked_values = checked
+            values_val = check_numeric_y(unchecked_values, "y_val")
+            weight_val = compute_validation_weight(weight, len(table_val))
             validation = LabelledTable(table_val, target, values_val, weight_val)
         self._search(data, validation, run_dir, X=X, unlabelled=unlabelled, X_val=X_val)
         return self

@@ -134,7 +134,7 @@ def check_sample_weight(sample_weight: Any, rows: int) -> FloatArray | None:
     return np.asarray(weight / weight.max())
 
 
-def weigh_validation_rows(weight: FloatArray | None, rows: int) -> FloatArray | None:
+def compute_validation_weight(weight: FloatArray | None, rows: int) -> FloatArray | None:
     """Return as many weights as there are validation rows, each the mean of those of X.
 
     `weight` is as `check_sample_weight` returns it.
@@ -142,7 +142,7 @@ def weigh_validation_rows(weight: FloatArray | None, rows: int) -> FloatArray | 
     return None if weight is None else np.full(rows, weight[weight > 0].mean())
 
 
-def label_rows(
+def make_labelled_table(
     table: Table,
     target: Target,
     y: NDArray[Any],

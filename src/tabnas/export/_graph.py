@@ -14,7 +14,7 @@ OPSET = 17
 """The first operator set that has LayerNormalization."""
 ML_OPSET = 3
 ML = "ai.onnx.ml"  # the domain of LabelEncoder
-IR_VERSION = 8  # that came with opset 17
+IR_VERSION = 8  # the version that came with opset 17
 ROWS = "rows"  # the name of the dynamic dimension
 
 ELEMENT_TYPES: dict[str, int] = {

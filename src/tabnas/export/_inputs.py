@@ -126,7 +126,7 @@ def encoder_inputs(encoder: TableEncoder, table: Table) -> dict[str, NDArray[Any
     table = encoder.match_columns(table)
     inputs = {}
     for column in encoder.columns:
-        column_input(column)  # hashed columns are refused
+        column_input(column)  # raises an error for hashed columns
         values = table.column(column.name)
         inputs[column.name] = _to_array(encoder.with_table_decimal(table, column, values), values)
     return {name: array.reshape(-1, 1) for name, array in inputs.items()}

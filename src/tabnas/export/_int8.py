@@ -23,15 +23,15 @@ class QuantizationResult:
 
     metric: str
     rows: int
-    float32_score: float
-    int8_score: float
-    float32_bytes: int
+    score_before: float
+    score_after: float
+    bytes_before: int  # of the file with the weights of the model: float32 or float16
     margin: float  # the relative loss that was allowed
 
 
-def check_smaller(float32: OnnxFile, int8: OnnxFile) -> None:
+def check_smaller(original: OnnxFile, int8: OnnxFile) -> None:
     """Raise an error unless int8 saves space: in a small network the scales take more than that."""
-    before, after = len(float32.data), len(int8.data)
+    before, after = len(original.data), len(int8.data)
     if after >= before:
         raise TabNASError(
             f"int8 weights must make the file smaller, but it would have {after:,} bytes instead "
@@ -58,14 +58,14 @@ def compare_scores(
     metric: Metric,
     rows: Table | EncodedTable,
     y: NDArray[Any],
-    float32: tuple[OnnxFile, OnnxSession],
+    original: tuple[OnnxFile, OnnxSession],
     int8: tuple[OnnxFile, OnnxSession],
     margin: float,
-    float32_bytes: int,
+    bytes_before: int,
 ) -> QuantizationResult:
     """Score both files on the same rows; raise an error if int8 costs more than the margin."""
     losses = []
-    for file, session in (float32, int8):
+    for file, session in (original, int8):
         y_pred = get_prediction(model, file, session.run(make_inputs(model, file, rows)))
         losses.append(primary_loss(metric, model.target, y, y_pred))
     before, after = (metric.loss(loss) for loss in losses)  # `loss` is its own inverse
@@ -78,8 +78,8 @@ def compare_scores(
     return QuantizationResult(
         metric=metric.name,
         rows=len(rows),
-        float32_score=before,
-        int8_score=after,
-        float32_bytes=float32_bytes,
+        score_before=before,
+        score_after=after,
+        bytes_before=bytes_before,
         margin=margin,
     )

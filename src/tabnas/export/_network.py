@@ -20,8 +20,8 @@ from tabnas.model import (
 )
 from tabnas.nets import NORM_EPSILON, NUMERIC_EMBEDDING, Inputs, NetworkSpec
 from tabnas.space import Architecture, Precision
+from tabnas.types import Float32Array
 
-Float32Array = NDArray[np.float32]
 NUMERIC, CODES, RAW = "numeric", "codes", "raw"
 
 

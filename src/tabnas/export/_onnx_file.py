@@ -26,13 +26,13 @@ from tabnas.export._preprocessing import add_preprocessing
 from tabnas.model import Model, Weight
 
 MAX_PARAMETERS = 400_000_000
-"""Of 4 bytes each: ONNX files have at most 2 GiB, and vocabularies take some of it."""
+"""Each takes 4 bytes. ONNX files have at most 2 GiB, and vocabularies take some of it."""
 
 MEASURED_NOTE = (
     "measured, or predicted by a latency table, when the model was made, not checked again; see "
     "its run"
 )
-"""Of limits whose cost cannot be computed from the model."""
+"""The note on limits whose cost cannot be computed from the model."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

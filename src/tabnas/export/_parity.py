@@ -125,8 +125,8 @@ def compare_predictions(
 ) -> tuple[float, float]:
     """Return the largest difference from the model's predictions, and the tolerance on that row.
 
-    Raise an error if a row differs by more than its tolerance, or has another label. It names the
-    row by `numbers`, where the rows are some of a table.
+    Raise an error if a row differs by more than its tolerance, or has another label. If the rows
+    were selected from a table, `numbers` are their numbers there, which the error names.
     """
     expected = _predict(model, rows)
     difference = _difference(model, y_pred, expected)

@@ -13,7 +13,7 @@ from tabnas.types import FloatArray
 
 IDLE_QUANTILE = 0.25
 """The quantile over rounds that counts as the latency of an idle machine: other work on the machine
-only ever adds time."""
+can only add time."""
 
 
 @dataclass(frozen=True)

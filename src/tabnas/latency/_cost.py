@@ -30,7 +30,7 @@ class LatencyCost(ChainCost):
     embedding_terms: EmbeddingTerms | None = None
     """They predict what numeric embeddings take; None if the space has none."""
     embedding_us: Mapping[int, float] = field(default_factory=dict, hash=False)
-    """What numeric embeddings take, by dimension, where it is known better."""
+    """What numeric embeddings of a table take, by dimension; goes before `embedding_terms`."""
     resolution: float = DEFAULT_RESOLUTION
     """Terms are rounded up to multiples of it."""
     by_precision: Mapping[Precision, LatencyCost] = field(default_factory=dict, hash=False)

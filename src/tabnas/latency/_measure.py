@@ -27,7 +27,7 @@ MAX_ATTEMPTS, PAUSE_SECONDS = 12, 1.0
 Measure = Callable[[Sequence[Model], Table, int, LatencyTerms], list[float]]
 """Returns the latency in microseconds of each model, for calls of a number of rows.
 
-The terms are those of float32, to recognise a busy machine by."""
+The terms are those of float32, and serve to recognise a busy machine."""
 
 
 def measure_models(

@@ -83,7 +83,10 @@ def measure_machine(
     clock: Clock | None = None,
     on_progress: FractionCallback = lambda fraction: None,
 ) -> LatencyTable:
-    """Measure this machine; it takes about `seconds`, and more to prepare: in C, to compile."""
+    """Measure this machine, for about `seconds`.
+
+    The calls are made ready before, which takes longer in C, since they are compiled.
+    """
     machine = Machine.here(runtime)
     probes = Probes.random(runtime.survey)
     row_counts = sorted(LATENCY_ROWS.values())

@@ -72,7 +72,10 @@ class LatencyTable:
     calls: tuple[CallTable, ...]  # by rows, then by precision
 
     def find_call(self, rows: int, precision: Precision = Precision.FLOAT32) -> CallTable:
-        """Return the table for calls of so many rows; float32 stands for all if it is alone."""
+        """Return the table for calls of this many rows in a precision.
+
+        If only float32 was measured, it is used for every precision.
+        """
         calls = {call.precision: call for call in self.calls if call.rows == rows}
         return calls[Precision.FLOAT32 if len(calls) == 1 else precision]
 

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tabnas.model._model import probabilities
-from tabnas.model._network_spec import Float32Array
-from tabnas.types import FloatArray
+from tabnas.types import Float32Array, FloatArray
 
 MAX_TEMPERATURE = 20.0
 """Temperatures lie between this and its inverse."""

@@ -48,7 +48,7 @@ class ModelDocument(Header):
 
 
 def digest(data: bytes) -> str:
-    """Return the SHA-256 in hexadecimal: it detects damage, not intent."""
+    """Return the SHA-256 in hexadecimal: it detects damage, not tampering."""
     return sha256(data).hexdigest()
 
 

@@ -19,7 +19,7 @@ from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.files import read_file, sync_folder
 from tabnas.model._document import WeightsEntry, digest, parse_document, render_document
 from tabnas.model._model import Model
-from tabnas.model._network_spec import Float32Array, make_network_spec
+from tabnas.model._network_spec import make_network_spec
 from tabnas.model._weights import Shapes, weight_shapes
 from tabnas.model._weights_file import (
     MAX_HEADER,
@@ -30,6 +30,7 @@ from tabnas.model._weights_file import (
     unpack_weights,
 )
 from tabnas.space import Architecture, Precision
+from tabnas.types import Float32Array
 
 DOCUMENT = "model.json"
 WEIGHTS = "weights.safetensors"
@@ -174,7 +175,7 @@ def _read_weights(
 
 @contextmanager
 def _naming(field: str) -> Iterator[None]:
-    """Add the field of the document to whatever error is raised inside."""
+    """Add the field of the document to any error that is raised inside."""
     try:
         yield
     except MALFORMED as error:

@@ -25,13 +25,13 @@ from tabnas.data import (
 from tabnas.data.lowlevel import RowError, renumber_rows
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.model._limits import compute_network_costs, normalize_limits
-from tabnas.model._network_spec import Float32Array, make_examples, make_network_spec
+from tabnas.model._network_spec import make_examples, make_network_spec
 from tabnas.model._rounding import round_weights
 from tabnas.model._weights import check_weights, weight_shapes
 from tabnas.nets import SGD, NetworkSpec, SuperNet
 from tabnas.space import Architecture, Precision, check_precision
 from tabnas.threads import stream_in_threads
-from tabnas.types import FloatArray
+from tabnas.types import Float32Array, FloatArray
 
 Result = TypeVar("Result")
 
@@ -237,7 +237,7 @@ class Model:
             start += len(values)
 
     def load_network(self) -> None:
-        """Load the network, which the first prediction would do."""
+        """Load the network now instead of at the first prediction."""
         _ = self._net
 
     def _forward(self, encoded: EncodedTable) -> Float32Array:

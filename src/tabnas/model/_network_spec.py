@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tabnas.data import EncodedTable, TableEncoder, Target
 from tabnas.errors import TabNASError, check_int
 from tabnas.nets import Embedding, Examples, Inputs, Loss, NetworkSpec, TopClasses
-
-Float32Array = NDArray[np.float32]
 
 LOSSES = {
     "binary": Loss.LOGISTIC,

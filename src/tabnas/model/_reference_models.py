@@ -25,7 +25,7 @@ MIN_ROWS_FOR_THREADS = 50_000
 MAX_TREE_ROWS = 250_000
 """Of larger tables a random sample is used, because scikit-learn copies its inputs to float64."""
 MAX_TREE_VALIDATION_ROWS = 50_000
-"""Validation rows that early stopping uses, of larger tables."""
+"""The number of validation rows of larger tables that early stopping uses."""
 MAX_PROCESS_CELLS = 1 << 25
 """Larger tables are not copied to another process: 256 MB. Their fits work in compiled code for
 most of the time, which does not keep Python's global lock."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.model._network_spec import Float32Array
 from tabnas.nets import NUMERIC_EMBEDDING
 from tabnas.space import Precision
+from tabnas.types import Float32Array
 
 MAX_INT8 = 127
 SCALE_BITS = 17
@@ -60,7 +60,7 @@ def round_network(
 ) -> dict[str, Float32Array]:
     """Return the rounded weights of a trained network.
 
-    They are centered before, since an exported file could not do that later without changing them.
+    They are centered first, because an export cannot center rounded weights without changing them.
     """
     is_rounded = precision != Precision.FLOAT32
     return round_weights(center_weights(weights) if is_rounded else weights, precision)

@@ -14,11 +14,9 @@ from tabnas.data.columns import (
     BooleanColumn,
     DatetimeColumn,
     FittedColumn,
-    Int32Array,
     NumericColumn,
 )
-from tabnas.model._network_spec import Float32Array
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import Float32Array, FloatArray, Int32Array, IntArray
 
 MAX_TREE_CATEGORIES = 255
 """Categories that a column of scikit-learn's trees can have, in addition to missing values."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from tabnas.errors import TabNASError
-from tabnas.model._network_spec import Float32Array
 from tabnas.nets import NUMERIC_EMBEDDING, NetworkSpec
 from tabnas.space import Architecture
+from tabnas.types import Float32Array
 
 Shapes = dict[str, tuple[int, ...]]
 

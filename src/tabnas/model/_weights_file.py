@@ -14,11 +14,11 @@ from safetensors.numpy import load, save
 
 from tabnas.decoding import DecodeError, decode, parse_json
 from tabnas.errors import TabNASError
-from tabnas.model._network_spec import Float32Array
 from tabnas.model._rounding import EMBEDDING, Int8Array, quantize_weights
 from tabnas.model._weights import Shapes, check_names
 from tabnas.nets import NUMERIC_EMBEDDING
 from tabnas.space import Precision
+from tabnas.types import Float32Array
 
 Array = NDArray[Any]
 

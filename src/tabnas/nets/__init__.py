@@ -11,7 +11,7 @@ from tabnas.nets._errors import (
     RankError,
     RanksOutOfSyncError,
 )
-from tabnas.nets._examples import Batch, Batches, Examples, Float32Array, TrainingRows
+from tabnas.nets._examples import Batch, Batches, Examples, TrainingRows
 from tabnas.nets._network_spec import Embedding, Inputs, Loss, NetworkSpec
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._plain import PlainLayer, plain_forward, read_between_knots
@@ -54,7 +54,6 @@ __all__ = [
     "EngineFactory",
     "ExampleTarget",
     "Examples",
-    "Float32Array",
     "Inputs",
     "Loss",
     "LostRankError",

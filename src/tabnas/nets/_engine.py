@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tabnas.nets._examples import Examples, Float32Array
+from tabnas.nets._examples import Examples
 from tabnas.nets._shape import Child
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, IntArray
 
 RowIndex = slice | IntArray
 """Which rows of the examples: a slice without a step, or row numbers."""

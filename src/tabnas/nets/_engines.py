@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from tabnas.errors import TabNASError, did_you_mean
 from tabnas.nets._engine import Engine
-from tabnas.nets._examples import Float32Array
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import SuperNetShape
+from tabnas.types import Float32Array
 
 
 class EngineFactory(Protocol):

@@ -13,11 +13,7 @@ from tabnas.nets._arrays import check_array, check_range
 from tabnas.nets._network_spec import Inputs, Loss, NetworkSpec
 from tabnas.nets._soft_targets import ExampleTarget, TopClasses, check_target
 from tabnas.streams import stream
-from tabnas.types import IntArray
-
-Float32Array = NDArray[np.float32]
-"""Weights, numbers and logits: single precision throughout."""
-Int32Array = NDArray[np.int32]
+from tabnas.types import Float32Array, Int32Array, IntArray
 
 
 @dataclass(frozen=True, eq=False, init=False)

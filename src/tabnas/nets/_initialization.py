@@ -6,9 +6,9 @@ from math import sqrt
 
 import numpy as np
 
-from tabnas.nets._examples import Float32Array
 from tabnas.nets._shape import NUMERIC_EMBEDDING, SuperNetShape
 from tabnas.streams import stream
+from tabnas.types import Float32Array
 
 
 def init_weights(shape: SuperNetShape, seed: int) -> dict[str, Float32Array]:

@@ -14,14 +14,14 @@ from tabnas.errors import TabNASError, check_int
 from tabnas.nets._engine import RowIndex, State
 from tabnas.nets._engines import EngineFactory, get_engine_factory
 from tabnas.nets._errors import NonFiniteLossError
-from tabnas.nets._examples import Examples, Float32Array
+from tabnas.nets._examples import Examples
 from tabnas.nets._initialization import init_weights
 from tabnas.nets._network_spec import NetworkSpec
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._shape import Child, SuperNetShape
 from tabnas.space import ABSENT, Architecture, SearchSpace
 from tabnas.states import read_counts, read_floats
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, IntArray
 
 ChildLike = Architecture | Sequence[int] | IntArray
 MAX_CACHED_CHILDREN = 1 << 16

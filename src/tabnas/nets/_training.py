@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError, check_int
 from tabnas.nets._errors import NonFiniteLossError
-from tabnas.nets._examples import Examples, Float32Array, TrainingRows
+from tabnas.nets._examples import Examples, TrainingRows
 from tabnas.nets._schedules import Constant, Cosine, Schedule
 from tabnas.nets._stretches import collect_stretch, count_steps
 from tabnas.nets._supernet import ChildLike, SuperNet
 from tabnas.nets._weight_average import WeightAverage
 from tabnas.states import check_keys, read_counts, read_floats, subtree
+from tabnas.types import Float32Array
 
 MAX_AVERAGING = 1_000_000
 """Epochs that an average of weights can reach back; far more than a training has."""
@@ -39,7 +40,7 @@ class EarlyStopping:
 class TrainingSettings:
     """The settings of a training; `seed` determines the order of the rows in every epoch.
 
-    `stop_after` ends the training after so many epochs, while the schedule stays that of all
+    `stop_after` ends the training after this many epochs, while the schedule stays that of all
     `epochs`. So a training on all rows can stop at the best epoch of one with validation rows.
 
     `averaging` is the number of epochs that a moving average of the weights reaches back; 0 turns
@@ -82,13 +83,23 @@ class TrainingResult:
 
     training_losses: list[float] = field(default_factory=list)
     validation_losses: list[float] = field(default_factory=list)
-    best_epoch: int = 0  # from 1; the last one if there is no validation
-    best_loss: float = inf  # on the validation rows, if there are any
 
     @property
     def epochs(self) -> int:
         """The number of epochs trained."""
         return len(self.training_losses)
+
+    @property
+    def best_loss(self) -> float:
+        """The lowest loss on the validation rows; infinite if there are none."""
+        return min(self.validation_losses, default=inf)
+
+    @property
+    def best_epoch(self) -> int:
+        """The epoch of the lowest validation loss, from 1; the last one without validation."""
+        if not self.validation_losses:
+            return self.epochs
+        return 1 + self.validation_losses.index(self.best_loss)
 
 
 class Trainer:
@@ -205,7 +216,6 @@ class Trainer:
         result = self.result
         result.training_losses.append(self._total / self.rows.total_weight)
         self._total = 0.0
-        result.best_epoch = result.epochs
         if self.validation is None:
             return
         # `losses` and not `loss`, so that all processes of a group get the same number
@@ -213,11 +223,9 @@ class Trainer:
         if not isfinite(loss):
             learning_rate = self.settings.schedule(step=self.step - 1, steps=self.steps)
             raise NonFiniteLossError(self.net.steps, loss, learning_rate, is_validation=True)
-        result.validation_losses.append(loss)
         if loss < result.best_loss:
-            result.best_loss = loss
             self._best_weights = self.net.weights()
-        result.best_epoch = 1 + result.validation_losses.index(result.best_loss)
+        result.validation_losses.append(loss)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
         """Return all that the training needs to continue, as plain arrays."""
@@ -259,10 +267,6 @@ class Trainer:
         self.step = step
         self._total = total
         self.result = TrainingResult(training_losses, validation_losses)
-        self.result.best_epoch = self.result.epochs
-        if validation_losses:
-            self.result.best_loss = min(validation_losses)
-            self.result.best_epoch = 1 + validation_losses.index(self.result.best_loss)
 
     def _read_weights(
         self, state: Mapping[str, NDArray[Any]], *, expected: bool

@@ -8,8 +8,8 @@ from math import expm1
 
 import numpy as np
 
-from tabnas.nets._examples import Float32Array
 from tabnas.nets._supernet import SuperNet
+from tabnas.types import Float32Array
 
 UPDATES_PER_EPOCH, MIN_STEPS_BETWEEN = 16, 8
 """How often the average is updated; always at the end of an epoch, too. More often is no better and

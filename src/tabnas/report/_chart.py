@@ -13,7 +13,7 @@ WIDTH = 400
 """The width of every drawing: about its size on a phone; elsewhere it is shown larger."""
 MARGIN = 0.06
 MAX_TICKS = 12
-MIN_DIFFERENCE = 1e-9  # relative to the values; smaller ones count as none
+MIN_DIFFERENCE = 1e-9  # relative to the values; smaller differences count as 0
 MIN_LOG_RATIO = 20.0
 """From this ratio on, positive values get a logarithmic axis."""
 MAX_LOG_RATIO, MIN_LOG = 1e100, 1e-250

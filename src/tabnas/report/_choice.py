@@ -18,7 +18,7 @@ from tabnas.report._tradeoff_text import CHANCE, format_difference, format_netwo
 from tabnas.results import TradeoffModel, TradeoffResult
 
 MIN_BEND = 2.0
-"""How many times more a doubling must gain before a bend than after it."""
+"""A doubling of the cost must gain this many times more before a bend than after it."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Bend:
-    """The network from which more cost gains less; the gain per doubling before and after."""
+    """The network after which more cost gains less, and the gains per doubling around it."""
 
     model: TradeoffModel
     gain_before: float

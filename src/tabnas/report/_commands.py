@@ -1,20 +1,17 @@
-"""The commands and code that use a model, or repeat its run."""
+"""The commands and code that use a model or repeat its run."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Any
 
-from tabnas.decoding import decode
 from tabnas.errors import TabNASError
-from tabnas.formatting import sanitize, shorten
-from tabnas.settings import RunSettings, Setting, Shares, TradeoffSettings, get_settings
+from tabnas.formatting import sanitize
+from tabnas.report._run_config import STANDARD_INPUT, RunConfig, TableSource
+from tabnas.settings import RunSettings, Setting, Shares, get_settings
 from tabnas.space import LATENCY_ROWS
 
-SOURCE = "config.toml"
 PREDICT = "tabnas predict . new.csv --out predictions.csv\ntabnas evaluate . labelled.csv"
 LOAD = """\
 from tabnas import load_model
@@ -47,7 +44,7 @@ others = read_table("validation.csv")  # the same validation rows
 validation = LabelledTable.from_table(others, data.target)""",
     "teacher": "teacher = EstimatorTeacher({tables})  # your model, and the features that it reads",
 }
-"""Code for what came from Python besides the table."""
+"""Code for what came from Python besides the table, by the names of `EXTRA_INPUTS`."""
 RUN_AGAIN = (
     "from tabnas.runs import LabelledTable, RunSettings, load_config, run_in_folder",
     'run_in_folder("again", data, settings{arguments})',
@@ -61,8 +58,7 @@ planned = plan_tradeoff(data, settings{arguments}, **config["tradeoff"])
 with TradeoffFolder("again") as folder:
     execute_in_folder(folder, planned, config)""",
 )
-"""The imports of the code, and its last lines."""
-STANDARD_INPUT = "-"
+"""The imports and the last lines of the code, for a run and for a trade-off."""
 COMMAND_AGAIN = """\
 import subprocess
 
@@ -87,64 +83,20 @@ class NoCommandError(Exception):
     """The command line has no option for a setting that was given in Python."""
 
 
-@dataclass(frozen=True)
-class TableSource:
-    """The section `data` of a run's config.toml: where its table came from."""
-
-    data: str
-    target: str | None = None
-    task: str | None = None
-    validation: str | None = None
-    test: str | None = None
-    unlabelled: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of the table without its folders, safe to show."""
-        if self.data == STANDARD_INPUT:
-            return "standard input"
-        return shorten(PurePath(self.data).name)
-
-
-@dataclass(frozen=True)
-class RunConfig:
-    """The sections of config.toml; `data` is missing if the table came from Python."""
-
-    settings: Mapping[str, Any]
-    data: TableSource | None = None
-    tradeoff: TradeoffSettings | None = None
-    separate: tuple[str, ...] = ()
-    """What came from Python besides the table, of `BESIDES`; groups and teacher are in settings."""
-
-    @property
-    def besides(self) -> list[str]:
-        """All that came from Python besides the table."""
-        get = self.settings.get
-        own_groups = get("split") == "group" and get("split_column") is None
-        own_teacher = get("teacher") == "own" and not get("teacher_columns")
-        named = {*self.separate, *(["groups"] * own_groups), *(["teacher"] * own_teacher)}
-        return [name for name in BESIDES if name in named]
-
-
-def decode_config(config: Any) -> RunConfig:
-    """Return the contents of config.toml as a `RunConfig`; raise `DecodeError` if malformed."""
-    return decode(RunConfig, config, source=SOURCE, ignore_unknown=True)
-
-
-def use_in_python(task: str, model: str = "model") -> str:
+def render_usage_code(task: str, model: str = "model") -> str:
     """Return code that loads the model and predicts."""
     return (VALUES if task == "regression" else LABELS).format(model=model)
 
 
-def repeat_run(config: RunConfig, target: str, task: str) -> str:
+def render_repetition(config: RunConfig, target: str, task: str) -> str:
     """Return the command line of a run or trade-off, or Python code that does the same.
 
     The code quotes names with `repr`, which shows every character.
     """
     try:
-        groups = _command(config)
+        groups = _render_command(config)
     except NoCommandError:
-        return _repeat_in_python(config, target, task)
+        return _render_repetition_code(config, target, task)
     if any(sanitize(word) != word for group in groups for word in group):
         # nobody should copy characters that cannot be seen
         lines = [f"    {', '.join(map(repr, group))}," for group in groups]
@@ -154,7 +106,7 @@ def repeat_run(config: RunConfig, target: str, task: str) -> str:
     return line if len(line) <= MAX_LINE else " \\\n    ".join(quoted)
 
 
-def _repeat_in_python(config: RunConfig, target: str, task: str) -> str:
+def _render_repetition_code(config: RunConfig, target: str, task: str) -> str:
     """Return Python code that does the same with tables from Python."""
     besides = config.besides
     arguments = "".join(f", {name}={name}" for name in ("validation", "teacher") if name in besides)
@@ -178,8 +130,8 @@ def _repeat_in_python(config: RunConfig, target: str, task: str) -> str:
     )
 
 
-def _command(config: RunConfig) -> list[list[str]]:
-    """Return the words of the command line, those of an option together."""
+def _render_command(config: RunConfig) -> list[list[str]]:
+    """Return the words of the command line, grouped by option."""
     data, tradeoff = config.data, config.tradeoff
     try:
         settings = RunSettings.from_dict(config.settings)
@@ -193,105 +145,109 @@ def _command(config: RunConfig) -> list[list[str]]:
     words = [["tabnas", command, rows]]
     for name, value in (("target", data.target), ("task", data.task)):
         if value is not None:
-            words.append(_option(name, value))
+            words.append(_render_option(name, value))
     if tradeoff is not None:
-        words.append(_option("limits", _join(tradeoff.limits, _positive)))
+        words.append(_render_option("limits", _join_values(tradeoff.limits, _render_positive)))
         if tradeoff.cost != PARAMETERS:
-            words.append(_option("cost", tradeoff.cost))
+            words.append(_render_option("cost", tradeoff.cost))
     for name, limit in settings.limits.items():
         if tradeoff is None or name != tradeoff.cost:
-            words.append(_limit(name, limit))
-    words += _split(data, settings) + _kinds(settings)
+            words.append(_render_limit(name, limit))
+    words += _render_split(data, settings) + _render_kinds(settings)
     for setting in get_settings(RunSettings):
         value = getattr(settings, setting.name)
         if value != setting.default or setting.name == "seed":
             if command not in setting.commands:
                 raise NoCommandError
-            words.append(_setting(setting, value))
+            words.append(_render_setting(setting, value))
     return [*words, ["--out", "again"]]
 
 
-def _setting(setting: Setting, value: Any) -> list[str]:
+def _render_setting(setting: Setting, value: Any) -> list[str]:
     """Return the option of a setting with this value."""
     if setting.kind == "flag":
         return [setting.option]
     write: Mapping[str, Callable[[Any], str]] = {
-        "integer": _count,
-        "bytes": _count,
-        "seconds": _positive,
-        "names": lambda names: _join(names, _name),
-        "widths": lambda widths: _join(widths, _count),
-        "name": str if setting.name == "decimal" else _word,
+        "integer": _render_count,
+        "bytes": _render_count,
+        "seconds": _render_positive,
+        "names": lambda names: _join_values(names, _require_listable_name),
+        "widths": lambda widths: _join_values(widths, _render_count),
+        "name": str if setting.name == "decimal" else _require_plain_word,
     }
-    return _option(setting.name, write.get(setting.kind, str)(value))
+    return _render_option(setting.name, write.get(setting.kind, str)(value))
 
 
-def _split(data: TableSource, settings: RunSettings) -> list[list[str]]:
+def _render_split(data: TableSource, settings: RunSettings) -> list[list[str]]:
     """Return the options for validation, test and unlabelled rows."""
     words = []
     default = Shares()
     for name, file in (("validation", data.validation), ("test", data.test)):
         share = getattr(settings.shares, name)
         if file is not None:
-            words.append(_option(name, file))
+            words.append(_render_option(name, file))
         elif share != getattr(default, name):
             if not 0 < share < 1:
                 raise NoCommandError
-            words.append(_option(name, str(share)))
+            words.append(_render_option(name, str(share)))
     if data.unlabelled is not None:
-        words.append(_option("unlabelled", data.unlabelled))
+        words.append(_render_option("unlabelled", data.unlabelled))
     if settings.split_column is not None:
-        words.append(_option(f"{settings.split}_column", settings.split_column))
+        words.append(_render_option(f"{settings.split}_column", settings.split_column))
     elif settings.split == "group":  # given in Python
         raise NoCommandError
     return words
 
 
-def _kinds(settings: RunSettings) -> list[list[str]]:
+def _render_kinds(settings: RunSettings) -> list[list[str]]:
     """Return the options for columns that have a given kind."""
     if set(settings.kinds.values()) - set(KINDS):
         raise NoCommandError
     named = {
         kind: [n for n, declared in settings.kinds.items() if declared == kind] for kind in KINDS
     }
-    return [_option(kind, _join(names, _name)) for kind, names in named.items() if names]
+    return [
+        _render_option(kind, _join_values(names, _require_listable_name))
+        for kind, names in named.items()
+        if names
+    ]
 
 
-def _option(name: str, value: str) -> list[str]:
+def _render_option(name: str, value: str) -> list[str]:
     """Return an option and its value, in one word if the value looks like an option."""
     option = f"--{name.replace('_', '-')}"
     return [f"{option}={value}"] if value.startswith("-") else [option, value]
 
 
-def _join(values: Sequence[Any], write: Callable[[Any], str]) -> str:
+def _join_values(values: Sequence[Any], write: Callable[[Any], str]) -> str:
     return ",".join(map(write, values))
 
 
-def _name(value: Any) -> str:
+def _require_listable_name(value: Any) -> str:
     """Return the name of a column that can be in a list with commas."""
     if not isinstance(value, str) or "," in value or value != value.strip() or not value:
         raise NoCommandError
     return value
 
 
-def _word(value: Any) -> str:
+def _require_plain_word(value: Any) -> str:
     """Return a name that needs no quotes."""
     if not isinstance(value, str) or not (value.isascii() and value.isidentifier()):
         raise NoCommandError
     return value
 
 
-def _limit(name: str, value: Any) -> list[str]:
+def _render_limit(name: str, value: Any) -> list[str]:
     """Return the option that sets a limit: `--max-COST N` if there is one, or `--max COST=N`."""
-    limit = _positive(value)
+    limit = _render_positive(value)
     if name in LATENCY_ROWS or (name in COUNTED and limit.isdecimal()):
-        return _option(f"max_{name}", limit)
+        return _render_option(f"max_{name}", limit)
     if name in BYTES:  # there is no fraction of a byte
         raise NoCommandError
-    return _option("max", f"{_word(name)}={limit}")
+    return _render_option("max", f"{_require_plain_word(name)}={limit}")
 
 
-def _positive(value: Any) -> str:
+def _render_positive(value: Any) -> str:
     """Return a positive number as text, an integer without a decimal point."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NoCommandError
@@ -300,7 +256,7 @@ def _positive(value: Any) -> str:
     return repr(int(value) if value == int(value) else value)
 
 
-def _count(value: Any) -> str:
+def _render_count(value: Any) -> str:
     """Return a non-negative integer as text."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < MAX_INTEGER:
         raise NoCommandError

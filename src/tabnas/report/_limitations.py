@@ -10,7 +10,7 @@ from tabnas.results import RunResult, Score
 
 FEW_ROWS = 1_000
 MIN_CLASS_ROWS = 20
-"""With fewer rows of a class, its scores say nothing."""
+"""Scores of a class with fewer rows are mostly chance."""
 
 
 def list_limitations(result: RunResult) -> Iterator[str]:
@@ -57,7 +57,7 @@ def _rows_by_class(result: RunResult) -> list[tuple[str, int]]:
 
 
 def _compare_with_trees(result: RunResult) -> Iterator[str]:
-    """Say so if boosted trees, which have no limit, are better by the metric of the run."""
+    """Yield a sentence if boosted trees are better by the metric of the run."""
     network: Mapping[str, Score] = result.scores.get("network", {})
     trees: Mapping[str, Score] = result.scores.get("boosted trees", {})
     name = result.metric

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from tabnas.formatting import join_words, sanitize
 
 ISOLATES = "\N{FIRST STRONG ISOLATE}\N{POP DIRECTIONAL ISOLATE}"
-"""Needed around names on a page; a file that people edit is better without invisible characters."""
+"""Names on a page need them; they are removed here, because people may edit the file."""
 ESCAPES = str.maketrans({c: f"&#{ord(c)};" for c in "\\`|<>&$@~"} | {c: f"\\{c}" for c in "*_[]#"})
 """Entities for characters before which some readers of Markdown show the backslash."""
 MAX_NAMES = 20

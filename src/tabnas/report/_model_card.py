@@ -20,11 +20,12 @@ from tabnas.formatting import (
 )
 from tabnas.report._c_size_text import C_SIZE_HEADINGS, describe_c_size, list_c_sizes
 from tabnas.report._calibration_text import name_calibration_rows
-from tabnas.report._commands import PREDICT, RunConfig, decode_config, repeat_run, use_in_python
+from tabnas.report._commands import PREDICT, render_repetition, render_usage_code
 from tabnas.report._latency_text import describe_latency
 from tabnas.report._limitations import is_dropped, list_limitations
 from tabnas.report._markdown import bullets, code_block, escape, join_names, table
 from tabnas.report._rounding_text import describe_rounding
+from tabnas.report._run_config import RunConfig, decode_config
 from tabnas.report._run_page import format_headline, format_main_scores
 from tabnas.report._teacher_text import (
     describe_answers,
@@ -55,7 +56,7 @@ def render_card(result: RunResult, config: Mapping[str, Any]) -> str:
     """Return the model card of a run as Markdown.
 
     The texts of the result and of `config.toml` are untrusted: they are sanitized and escaped
-    here. What only people know is left to them, in lines that are marked.
+    here. Marked lines are left for people to fill in.
     """
     source, target = decode_config(config), result.target
     result = sanitize_texts(result)
@@ -70,7 +71,7 @@ def render_card(result: RunResult, config: Mapping[str, Any]) -> str:
         "How it was trained": _describe_training(result),
         "How to use it": _describe_usage(result),
         "How to repeat it": _describe_repetition(
-            result, repeat_run(source, target.name, target.task)
+            result, render_repetition(source, target.name, target.task)
         ),
         "Licence and contact": f"{TO_FILL_IN} under which licence the model may be used, and whom "
         "to ask about it.",
@@ -113,7 +114,7 @@ def _describe_model(result: RunResult) -> str:
 
 
 def _describe_c_size(result: RunResult) -> list[str]:
-    """Return what the model takes as C, in a paragraph and a table, if the run has measured it."""
+    """Return a paragraph and a table on the size as C, if the run has measured it."""
     if result.c_size is None:
         return []
     rows = list_c_sizes(result.c_size)
@@ -121,7 +122,7 @@ def _describe_c_size(result: RunResult) -> list[str]:
 
 
 def _describe_numeric_embeddings(result: RunResult) -> list[str]:
-    """Say how numbers are embedded, in a paragraph, if the network embeds them."""
+    """Return a paragraph on how numbers are embedded, if the network embeds them."""
     plan, architecture = result.plan, result.architecture
     if not architecture.dimension or not plan.embedded_columns:
         return []
@@ -280,7 +281,7 @@ def _describe_errors(result: RunResult) -> str:
 
 
 def _describe_teacher(result: RunResult) -> str:
-    """Return who taught the network, and what that is worth; empty without a teacher."""
+    """Return text on the teacher and what it is worth; empty without a teacher."""
     teacher = result.teacher
     if teacher is None:
         return ""
@@ -341,12 +342,12 @@ def _describe_training(result: RunResult) -> str:
         "learned where good networks within the limits are. "
         f"{format_count(n_candidates, 'candidate')} {'was' if n_candidates == 1 else 'were'} "
         "trained stand-alone for up to "
-        f"{format_count(plan.epochs, 'epoch')}, {_describe_lessons(result)}{longer}and the best "
+        f"{format_count(plan.epochs, 'epoch')}, {_describe_teaching(result)}{longer}and the best "
         f"by {escape(result.chosen_by)} is the model."
     )
 
 
-def _describe_lessons(result: RunResult) -> str:
+def _describe_teaching(result: RunResult) -> str:
     if result.teacher is None:
         return ""
     trainings = format_count(len(result.candidates), "training")
@@ -359,7 +360,7 @@ def _describe_usage(result: RunResult) -> str:
             "In the folder of this card, on the command line:",
             code_block(PREDICT, "sh"),
             "In Python:",
-            code_block(use_in_python(result.target.task), "python"),
+            code_block(render_usage_code(result.target.task), "python"),
             *_describe_export(result),
         ]
     )

@@ -21,16 +21,17 @@ from tabnas.formatting import (
     sanitize_texts,
 )
 from tabnas.report import figures
-from tabnas.report._commands import PREDICT, decode_config, repeat_run, use_in_python
+from tabnas.report._commands import PREDICT, render_repetition, render_usage_code
 from tabnas.report._figure import Figure, Table
 from tabnas.report._latency_text import describe_latency
+from tabnas.report._run_config import decode_config
 from tabnas.report._template import fill_template
 from tabnas.report._work_text import format_times, format_versions
 from tabnas.results import PlanSummary, RunResult, Score, Snapshot
 
 TEMPLATE = "page.html"
 MAX_COLUMNS = 2_000
-"""Listed in the report; all are in result.json."""
+"""Columns that the report lists; result.json has all of them."""
 FEW_COLUMNS = 30
 
 
@@ -75,8 +76,8 @@ def render_report(result: RunResult, history: Sequence[Snapshot], config: Mappin
         few_columns=len(result.columns) <= FEW_COLUMNS,
         work=work_table(result),
         predict=PREDICT,
-        use=use_in_python(result.target.task),
-        again=repeat_run(source, target.name, target.task),
+        use=render_usage_code(result.target.task),
+        again=render_repetition(source, target.name, target.task),
         is_in_tradeoff=source.tradeoff is not None,
     )
 

@@ -18,8 +18,9 @@ from tabnas.formatting import (
     sanitize_texts,
 )
 from tabnas.report._choice import choose_network
-from tabnas.report._commands import decode_config, repeat_run, use_in_python
+from tabnas.report._commands import render_repetition, render_usage_code
 from tabnas.report._figure import Table
+from tabnas.report._run_config import decode_config
 from tabnas.report._template import fill_template
 from tabnas.report._tradeoff_text import (
     format_headline,
@@ -66,8 +67,8 @@ def render_tradeoff(result: TradeoffResult, config: Mapping[str, Any]) -> str:
         networks=draw_networks(result),
         steps=steps_table(result, is_refitted=bool(source.settings.get("refit"))),
         predict=PREDICT.format(folder=choice.model.folder),
-        use=use_in_python(result.target.task, f"{choice.model.folder}/model"),
-        again=repeat_run(source, target.name, target.task),
+        use=render_usage_code(result.target.task, f"{choice.model.folder}/model"),
+        again=render_repetition(source, target.name, target.task),
         work=work_table(result),
     )
 

@@ -78,9 +78,9 @@ def format_teacher(result: TradeoffResult) -> str:
 
 def format_step(result: TradeoffResult, before: TradeoffModel, after: TradeoffModel) -> str:
     """Return what a step from one limit to the next costs and gains, for a table."""
-    cost = result.used(after) - result.used(before)
-    if before.architecture == after.architecture and cost == 0:
+    if result.is_same_network(before, after):
         return "the same network"
+    cost = result.used(after) - result.used(before)
     change = format_difference(result, result.score(after).value - result.score(before).value)
     unclear = result.is_tested and not result.differs_clearly(before, after)
     chance = f" ({CHANCE})" if unclear else ""

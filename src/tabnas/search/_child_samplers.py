@@ -104,14 +104,14 @@ class TighteningSampler(ChildSampler):
             raise TabNASError(f"`until` must be in (0, 1], got {until}")
         check_int("levels", levels, minimum=1)
         _check_by(by)
-        self.until, self._by = until, by
+        self._until, self._by = until, by
         self._kappas = np.geomspace(start, 1, levels)
         self._level = -1
         self._sampler: _SetSampler | None = None  # of the level
 
     def sample(self, progress: float, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
         last = len(self._kappas) - 1
-        level = min(int(progress / self.until * last), last)
+        level = min(int(progress / self._until * last), last)
         if self._sampler is None or level != self._level:
             self._sampler = None  # one at a time, since they may be large
             allowed = self.feasible
@@ -158,11 +158,11 @@ class _SetSampler:
     def __init__(self, allowed: FeasibleSet, by: By) -> None:
         _check_by(by)
         self._allowed = allowed
-        self._fixed = {
-            "policy": [],
-            "uniform": [allowed.condition()],
-            "depth": _condition_by_depth(allowed),
-        }[by]
+        self._fixed: list[ConditionalPolicy] = []
+        if by == "uniform":
+            self._fixed = [allowed.condition()]
+        elif by == "depth":
+            self._fixed = _condition_by_depth(allowed)
 
     def sample(self, policy: Policy, n: int, rng: np.random.Generator) -> IntArray:
         parts = self._fixed or [self._allowed.condition_normalized(policy.log_p)]

@@ -161,9 +161,9 @@ class Search(PolicySearch):
         return sum(losses) / len(losses) if losses else None
 
     def _train_stretch(self, children: list[list[int]]) -> list[float]:
-        """Make weight steps of some of the children, in turn, up to one that cannot be taken.
+        """Take a weight step with each of the first children; stop at a loss that is not finite.
 
-        Return the losses of those taken.
+        Return the losses of the steps taken.
         """
         work = (self.settings.batch_size * self.net.multiply_adds(child) for child in children)
         count = min(count_steps(work), self._batches.steps_ahead(self.step))

@@ -15,9 +15,9 @@ Words of this package, each with one meaning:
 from __future__ import annotations
 
 from tabnas.stores._pipeline import encode_store
-from tabnas.stores._plan import find_encode_command
+from tabnas.stores._plan import describe_continuation
 from tabnas.stores._progress import EncodingProgress, ProgressCallback
-from tabnas.stores._settings import MIN_MEMORY, StoreSettings, parse_bytes
+from tabnas.stores._settings import MIN_MEMORY, StoreSettings
 from tabnas.stores._split import PartName
 from tabnas.stores._store import Store, open_store
 
@@ -28,8 +28,7 @@ __all__ = [
     "ProgressCallback",
     "Store",
     "StoreSettings",
+    "describe_continuation",
     "encode_store",
-    "find_encode_command",
     "open_store",
-    "parse_bytes",
 ]

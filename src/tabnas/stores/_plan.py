@@ -43,20 +43,31 @@ def write_or_check_plan(folder: Path, plan: Plan) -> None:
     if other:
         raise TabNASError(
             f"the store {str(folder)!r} must be continued by the command that began it, but "
-            f"{other} differ; name another folder, or type: {encode_command(known, folder)}"
+            f"{other} differ; name another folder, or {_describe_continuation(known, folder)}"
         )
 
 
-def find_encode_command(folder: Path) -> str:
-    """Return the command that continues the encoding of a store."""
-    return encode_command(read_document(folder, PLAN, Plan), folder)
+def describe_continuation(folder: Path) -> str:
+    """Return how to continue the encoding of a store: a command, or the call to repeat."""
+    return _describe_continuation(read_document(folder, PLAN, Plan), folder)
 
 
-def encode_command(plan: Plan, out: Path) -> str:
-    """Return the command line: the files, the target, and the options that are not the default."""
-    if set(plan.settings.kinds.values()) - set(KIND_OPTIONS):
-        return "encode_store, called as before, for there is no such command"
+def _describe_continuation(plan: Plan, out: Path) -> str:
+    command = _render_command(plan, out)
+    if command is None:
+        return "call encode_store again with the same arguments"
+    return f"continue with: {command}"
+
+
+def _render_command(plan: Plan, out: Path) -> str | None:
+    """Return the command line: the files, the target, and the options that are not the default.
+
+    There is none for settings that only Python has.
+    """
     settings = plan.settings
+    listed = (*settings.drop, *settings.kinds)
+    if set(settings.kinds.values()) - set(KIND_OPTIONS) or any("," in name for name in listed):
+        return None
     default = StoreSettings(target=settings.target)
     words = ["tabnas", "encode", *(_path(source) for source in plan.sources if source.part is None)]
     words += ["--target", settings.target, "--out", str(out)]
@@ -81,7 +92,8 @@ def encode_command(plan: Plan, out: Path) -> str:
 def _path(source: SourceRecord) -> str:
     """Return a path, relative to the working folder if that is shorter."""
     path, here = Path(source.path), Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    short = str(path.relative_to(here) if path.is_relative_to(here) else path)
+    return f"./{short}" if short.startswith("-") else short
 
 
 def _find_difference(plan: Plan, known: Plan) -> str:

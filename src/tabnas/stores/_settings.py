@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -12,7 +11,6 @@ from tabnas.data.columns import BUCKETS, check_buckets
 from tabnas.data.lowlevel import check_decimal_mark
 from tabnas.errors import TabNASError, check_int, did_you_mean
 
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 MIN_MEMORY = 300 * 10**6
 """The smallest memory setting in bytes; the program itself takes most of it."""
 MAX_CHUNK_BYTES = 1 << 25  # larger ones are no faster
@@ -83,18 +81,6 @@ def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
 
 
 # --- memory ---------------------------------------------------------------------------------------
-
-
-def parse_bytes(text: str) -> int:
-    """Parse a number of bytes.
-
-    >>> parse_bytes("500MB"), parse_bytes("1.5 gb")
-    (500000000, 1500000000)
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text, re.ASCII)
-    if match is None or len(text) > 20 or match[2].upper() not in UNITS:
-        raise TabNASError(f"a size must be like 500MB or 2GB, got {text[:20]!r}")
-    return int(float(match[1]) * UNITS[match[2].upper()])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from tabnas.decoding import FiniteFloat
 from tabnas.errors import TabNASError, check_int, did_you_mean
 from tabnas.stores._document import damaged_error, read_document, write_document
 from tabnas.stores._pieces import ARRAYS, WrittenPiece, file_name, piece_name
-from tabnas.stores._plan import PLAN, find_encode_command
+from tabnas.stores._plan import PLAN, describe_continuation
 from tabnas.stores._sources import SourceRecord
 from tabnas.stores._split import PARTS
 from tabnas.types import BoolArray, IntArray
@@ -252,7 +252,7 @@ def open_store(path: str | Path) -> Store:
             )
         raise TabNASError(
             f"the store {str(path)!r} must be complete, but its encoding has not "
-            f"finished; continue with: {find_encode_command(path)}"
+            f"finished; {describe_continuation(path)}"
         )
     document = read_document(path, STORE_DOCUMENT, _StoreDocument)
     encoder = TableEncoder.from_dict(document.encoder)

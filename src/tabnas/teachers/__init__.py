@@ -14,10 +14,12 @@ from tabnas.teachers._estimator import EstimatorTeacher
 from tabnas.teachers._folds import NO_FOLD, Fit, assign_folds, assign_groups, make_fits
 from tabnas.teachers._network import NetworkTeacher, network_architecture, network_settings
 from tabnas.teachers._rows import TABLE, UNLABELLED_TABLE, VALIDATION_TABLE, TeacherRows
-from tabnas.teachers._teacher import Teacher, do_nothing
+from tabnas.teachers._teacher import MAX_ROUNDING, MAX_SUM_ERROR, Teacher, do_nothing
 from tabnas.teachers._trees import BoostedTreesTeacher, max_iterations
 
 __all__ = [
+    "MAX_ROUNDING",
+    "MAX_SUM_ERROR",
     "NO_FOLD",
     "TABLE",
     "UNLABELLED_TABLE",

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from tabnas.nets import Loss
 from tabnas.teachers._folds import NO_FOLD, Fit
-from tabnas.types import BoolArray, FloatArray, IntArray
+from tabnas.types import BoolArray, Float32Array, FloatArray, IntArray
 
-Float32Array = NDArray[np.float32]
 MIN_PROBABILITY = 1e-7
 DIGITS = 2  # of the share of a teacher
 

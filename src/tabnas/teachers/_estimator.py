@@ -16,11 +16,9 @@ from tabnas.decoding import to_python
 from tabnas.errors import TabNASError
 from tabnas.formatting import shorten
 from tabnas.teachers._rows import TABLE, UNLABELLED_TABLE, VALIDATION_TABLE, TeacherRows
-from tabnas.teachers._teacher import StepCallback, do_nothing
+from tabnas.teachers._teacher import MAX_ROUNDING, MAX_SUM_ERROR, StepCallback, do_nothing
 from tabnas.types import FloatArray, IntArray
 
-MAX_SUM_ERROR = 1e-3  # of the probabilities of a row
-MAX_ROUNDING = 1e-6  # by which a probability may be below 0 or above 1
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -79,7 +77,7 @@ class EstimatorTeacher:
 
     @property
     def identity(self) -> str:
-        """The class and all parameters, also of steps: what a resumed run must have in common."""
+        """The class and all parameters, also of steps; a resumed run must have the same."""
         parameters = self.estimator.get_params(deep=True)
         shown = (
             f"{key}={type(value).__name__ if hasattr(value, 'get_params') else repr(value)}"

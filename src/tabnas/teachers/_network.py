@@ -24,7 +24,8 @@ from tabnas.teachers._rows import TeacherRows
 from tabnas.teachers._teacher import StepCallback, do_nothing
 from tabnas.types import IntArray
 
-# Wide enough to know more than a network within a tight limit, quick enough for a fit a fold.
+# wide enough to predict better than a network within a tight limit, and quick enough to be fitted
+# once for each fold
 WIDTHS = (128, 128)
 DIMENSION = 4  # of numeric embeddings
 LEARNING_RATE = 0.005
@@ -79,7 +80,7 @@ def network_architecture(spec: NetworkSpec) -> Architecture:
 
 
 def network_settings(rows: int, seed: int) -> TrainingSettings:
-    """Return how long the teacher is trained on so many rows."""
+    """Return how long the teacher is trained on this many rows."""
     batch_size = MIN_BATCH
     while batch_size < MAX_BATCH and rows / (2 * batch_size) >= STEPS_PER_EPOCH:
         batch_size *= 2

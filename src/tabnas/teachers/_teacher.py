@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from tabnas.teachers._rows import TeacherRows
 from tabnas.types import IntArray
 
+MAX_SUM_ERROR = 1e-3
+"""How far the probabilities of a row may be from adding up to 1: files have rounded numbers."""
+MAX_ROUNDING = 1e-6  # by which a probability may be below 0 or above 1
 StepCallback = Callable[[], None]
 
 
@@ -23,7 +26,7 @@ class Teacher(Protocol):
 
     @property
     def name(self) -> str:
-        """What people read: "boosted trees"."""
+        """The name for people, such as "boosted trees"."""
 
     def fit_predict(
         self,

@@ -15,7 +15,7 @@ from tabnas.teachers._teacher import StepCallback, do_nothing
 from tabnas.types import IntArray
 
 MAX_ITERATIONS = 150
-"""Early stopping ends many fits before."""
+"""Early stopping ends many fits earlier."""
 MAX_TREES = 800
 """An iteration grows a tree for each class, so there are fewer iterations if there are many."""
 

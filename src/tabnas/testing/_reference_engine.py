@@ -21,7 +21,6 @@ from tabnas.nets import (
     Child,
     DenseLayer,
     Examples,
-    Float32Array,
     Optimizer,
     RowIndex,
     State,
@@ -29,7 +28,7 @@ from tabnas.nets import (
     read_between_knots,
 )
 from tabnas.testing._plain_network import Arrays, compute_loss_and_gradients, forward, mean_loss
-from tabnas.types import BoolArray, FloatArray, IntArray
+from tabnas.types import BoolArray, Float32Array, FloatArray, IntArray
 
 KINDS = ("weight", "first_moment", "second_moment")
 

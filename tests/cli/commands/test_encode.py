@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from tabnas.cli._main import USAGE_ERROR, run
 from tabnas.data import _table, read_table
-from tabnas.stores import _readers, _settings, find_encode_command, open_store
+from tabnas.stores import _readers, _settings, describe_continuation, open_store
 from tests import processes
 from tests.cli.conftest import make_columns, write_csv
 
@@ -238,8 +238,9 @@ def test_the_command_to_continue_has_all_options(table: Path, here: Path) -> Non
         *("--drop", "value"),
     ]
     assert run([*typed, "--quiet"]) == 0
-    told = shlex.split(find_encode_command(Path("a store")))
-    assert told[0] == "tabnas"
+    text = describe_continuation(Path("a store"))
+    command, *arguments = shlex.split(text.removeprefix("continue with: "))
+    assert command == "tabnas"
     before = Path("a store/store.json").stat().st_mtime_ns
-    assert run([*told[1:], "--quiet"]) == 0  # another one would be refused
+    assert run([*arguments, "--quiet"]) == 0  # another one would be refused
     assert Path("a store/store.json").stat().st_mtime_ns == before

@@ -71,7 +71,7 @@ def test_int8_as_json(wide: Path, here: Path, capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().out
     assert "without int8, on 12 rows" in said
     assert "was trained on these rows" not in said
-    assert printed["bytes"] < printed["int8"]["float32_bytes"]
+    assert printed["bytes"] < printed["int8"]["bytes_before"]
     assert printed["checked_on"] == "test rows of the run"
     assert printed["caution"] is None
 
@@ -209,10 +209,10 @@ def test_int8_is_measured_on_the_rows_of_a_store(
     assert run(asked) == 0
     printed = json.loads(capsys.readouterr().out)["int8"]
     assert printed["rows"] == open_store(stored / "store").rows["test"]
-    assert printed["float32_bytes"] == (here / "exact.onnx").stat().st_size
+    assert printed["bytes_before"] == (here / "exact.onnx").stat().st_size
     judged = load_result(stored / "run").scores["network"]["log_loss"].value
-    assert printed["float32_score"] == pytest.approx(judged, abs=1e-5)
-    assert printed["int8_score"] != printed["float32_score"]
+    assert printed["score_before"] == pytest.approx(judged, abs=1e-5)
+    assert printed["score_after"] != printed["score_before"]
 
 
 def test_test_rows_of_a_tradeoff_on_a_store(stored: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tabnas.cli._main import run
 from tabnas.data import read_table
 from tabnas.export.c import _export
-from tabnas.export.c._compiler import ObjectSize
+from tabnas.export.c._code_size import ObjectSize
 from tabnas.runs import load_run_model
 from tests.cli.commands.test_search import run_refused
 

@@ -12,10 +12,10 @@ from pyarrow import feather, parquet
 
 from tabnas.cli._main import run
 from tabnas.cli.options import _completion as completion
+from tabnas.cli.options._settings import SETTINGS, make_option
 from tabnas.model import METRICS
 from tabnas.nets import ENGINES
 from tabnas.runs import RunSettings
-from tabnas.types import Scaling
 from tests.cli.conftest import make_columns, write_csv
 
 
@@ -107,9 +107,15 @@ def test_completions(
 def test_completed_names_exist() -> None:
     assert set(completion.METRICS) == set(METRICS)
     assert set(completion.engine_names()) < set(ENGINES)  # torch itself knows of its others
-    assert set(completion.SCALINGS) == set(Scaling.__args__)  # type: ignore[attr-defined]
     for cost in completion.cost_names():
         assert RunSettings(limits={cost: 5}).limits == {cost: 5}
+
+
+def test_choices_of_settings_are_completed() -> None:
+    for setting in SETTINGS.values():
+        if setting.choices is not None and setting.name != "engine":  # of which some are variants
+            complete = make_option(setting).autocompletion
+            assert complete("") == list(setting.choices())
 
 
 def test_completion_imports_nothing_heavy(place: Path) -> None:

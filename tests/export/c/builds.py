@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tabnas.export.c._compiler import SOURCE, CompiledModel, Compiler, find_compiler, write_files
+from tabnas.export.c._compiled_model import CompiledModel
+from tabnas.export.c._compiler import SOURCE, Compiler, find_compiler, write_files
 from tabnas.export.c._program import Program, make_program
 from tabnas.export.c._row import make_rows
 from tabnas.model import Model

@@ -18,7 +18,9 @@ from tabnas.data import ClassTarget, LabelledArrays, NumberTarget, Table, TableE
 from tabnas.data.columns import HashedColumn
 from tabnas.errors import InfeasibleError, TabNASError
 from tabnas.export.c import _compiler, _export, _program
-from tabnas.export.c._compiler import find_compiler, measure_size, write_files
+from tabnas.export.c._code_size import measure_size
+from tabnas.export.c._compiled_model import CompiledModel
+from tabnas.export.c._compiler import find_compiler, write_files
 from tabnas.export.c._header import render_header
 from tabnas.export.c._program import make_program
 from tabnas.export.c._row import make_rows
@@ -288,7 +290,7 @@ def test_the_self_test(task: str, tmp_path: Path) -> None:
 def test_a_self_test_that_fails_is_an_error(
     model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_compiler.CompiledModel, "self_test", lambda self: 3)
+    monkeypatch.setattr(CompiledModel, "self_test", lambda self: 3)
     with pytest.raises(TabNASError, match=r"must find no difference, but it finds 3 .*; nothing"):
         export_c(model, tmp_path / "c")
     assert not list(tmp_path.iterdir())

@@ -19,7 +19,7 @@ from tabnas.data import ClassTarget, Table, TableEncoder
 from tabnas.data.columns import CategoricalColumn, HashedColumn
 from tabnas.errors import TabNASError
 from tabnas.export._preprocessing import encode_texts
-from tabnas.export.c._compiler import CompiledModel
+from tabnas.export.c._compiled_model import CompiledModel
 from tabnas.export.c._header import render_header
 from tabnas.export.c._lookups import Lookup
 from tabnas.export.c._parity import check_lookups

@@ -152,7 +152,7 @@ def _require_arguments(
 @contextmanager
 def report_interruption(console: Console, out: Path) -> Iterator[None]:
     """Print how to continue when the encoding is stopped, and exit."""
-    from tabnas.stores import find_encode_command
+    from tabnas.stores import describe_continuation
 
     try:
         yield
@@ -160,8 +160,8 @@ def report_interruption(console: Console, out: Path) -> Iterator[None]:
         code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else TERMINATED
         if not (out / "plan.json").exists():
             raise
-        command = sanitize(find_encode_command(out))
-        console.print(f"tabnas: stopped; continue with: {command}", markup=False, soft_wrap=True)
+        message = f"tabnas: stopped; {sanitize(describe_continuation(out))}"
+        console.print(message, markup=False, soft_wrap=True)
         raise CommandExitError(code) from None
 
 

@@ -101,9 +101,9 @@ def _predict_file(
     unseen = UnseenCategories(model.encoder)
 
     def predict(start: int, chunk: Table) -> tuple[int, NDArray[Any], NDArray[Any]]:
-        answers = chunk.column(target.name)
-        present = find_labelled_rows(answers, target)
-        mark = chunk.decimals.mark if is_text(answers) else None
+        column = chunk.column(target.name)
+        present = find_labelled_rows(column, target)
+        mark = chunk.decimals.mark if is_text(column) else None
         rows = chunk if len(present) == len(chunk) else chunk.take(present)
         with renumber_rows(start + present):
             encoded = target.encode(rows.column(target.name), mark)
@@ -112,9 +112,9 @@ def _predict_file(
 
     count = 0
     progress.on_rows(0, len(table))
-    for read, answers, answered in model.map_chunks(predict, table, target.name):
-        here = slice(count, count + len(answers))
-        y[here], prediction[here] = answers, answered
+    for read, y_true, y_pred in model.map_chunks(predict, table, target.name):
+        here = slice(count, count + len(y_true))
+        y[here], prediction[here] = y_true, y_pred
         count = here.stop
         progress.on_rows(read, len(table))
     if not count:

@@ -119,7 +119,7 @@ def _resume(
             "of one limit; remove them"
         )
     if tradeoff is not None:
-        check_single_process("resume of a trade-off")
+        check_single_process("resume", " with a trade-off")
     with (RunFolder if tradeoff is None else TradeoffFolder)(run, resume=True) as folder:
         config = load_config(run)
         source = DataSource.from_dict(config.get("data", {}))

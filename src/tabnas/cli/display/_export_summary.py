@@ -65,11 +65,11 @@ def print_onnx_export(exported: ExportResult, check_rows: CheckRows, *, weights_
     _add_difference(table, exported.parity)
     if exported.int8 is not None:
         small = exported.int8
-        score = f"{small.metric} {small.int8_score:.5g}, {small.float32_score:.5g} without int8"
+        score = f"{small.metric} {small.score_after:.5g}, {small.score_before:.5g} without int8"
         table.add_row("int8", f"{score}, on {small.rows:,} rows")
         if check_rows.caution:
             table.add_row("", check_rows.caution)
-        table.add_row("", f"{exported.bytes:,} bytes, {small.float32_bytes:,} without int8")
+        table.add_row("", f"{exported.bytes:,} bytes, {small.bytes_before:,} without int8")
     make_console().print(table)
 
 

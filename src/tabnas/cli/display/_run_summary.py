@@ -151,7 +151,7 @@ def _print_candidates(console: Console, result: RunResult) -> None:
     for candidate in result.candidates:
         table.add_row(
             safe_text(candidate.architecture, max_length=MAX_ARCHITECTURE_LENGTH),
-            *([] if result.teacher is None else [candidate.lesson]),
+            *([] if result.teacher is None else [candidate.learned_from]),
             *([candidate.precision] if result.has_rounded_candidates else []),
             format_fixed(candidate.score, decimals),
             format_cost(candidate.costs[limit]) if limit in candidate.costs else "",

@@ -98,7 +98,7 @@ def _format_step(
     result: TradeoffResult, before: TradeoffModel, after: TradeoffModel, decimals: int
 ) -> str:
     """Format how the metric changes from one limit to the next."""
-    if (before.architecture, before.precision) == (after.architecture, after.precision):
+    if result.is_same_network(before, after):
         return "same network"
     change = result.score(after).value - result.score(before).value
     text = format_fixed(change, decimals)

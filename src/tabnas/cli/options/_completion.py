@@ -18,7 +18,6 @@ from tabnas.errors import TabNASError
 
 METRICS = ("accuracy", "balanced_error", "log_loss", "auc", "rmse", "mae", "r2")
 TASKS = ("classification", "regression")
-SCALINGS = ("robust", "standard", "none")
 BACKENDS = ("local", "ray", "dask")
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".feather", ".gz")
 MAX_HEADER_BYTES = 1 << 20

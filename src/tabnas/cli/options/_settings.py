@@ -14,14 +14,12 @@ from tabnas.cli.options._shared import flag
 from tabnas.settings import RunSettings, Setting, get_settings
 
 COMPLETIONS: dict[str, Callable[..., Any]] = {
-    "decimal": completion.complete_from(".", ","),
     "drop": completion.complete_columns,
     "teacher_columns": completion.complete_columns,
     "engine": completion.complete_engine,
     "metric": completion.complete_from(*completion.METRICS),
-    "scaling": completion.complete_from(*completion.SCALINGS),
-    "class_weight": completion.complete_from("balanced"),
 }
+"""Of settings whose values are not all the choices that they declare."""
 TYPES: dict[str, type] = {"integer": int, "seconds": float, "bytes": int, "path": Path}
 PARSERS: dict[str, Callable[..., Any]] = {
     "integer": parse_int,
@@ -40,10 +38,22 @@ def make_option(setting: Setting) -> Any:
         help=setting.help,
         metavar=setting.metavar,
         parser=PARSERS.get(setting.kind),
-        autocompletion=COMPLETIONS.get(setting.name),
+        autocompletion=COMPLETIONS.get(setting.name) or _complete_choices(setting),
         show_default=setting.shown_default or True,
         rich_help_panel=setting.panel,
     )
+
+
+def _complete_choices(setting: Setting) -> Callable[[str], list[str]] | None:
+    """Return a completion from the choices of a setting; they are found when they are needed."""
+    choices = setting.choices
+    if choices is None:
+        return None
+
+    def complete(incomplete: str) -> list[str]:
+        return completion.complete_from(*choices())(incomplete)
+
+    return complete
 
 
 def get_type(setting: Setting) -> type:

@@ -11,8 +11,6 @@ from tabnas.data.columns._column import (
     DecimalMark,
     DistinctTexts,
     FittedColumn,
-    Float32Array,
-    Int32Array,
     Text,
     read_text,
 )
@@ -50,9 +48,7 @@ __all__ = [
     "DecimalMark",
     "DistinctTexts",
     "FittedColumn",
-    "Float32Array",
     "HashedColumn",
-    "Int32Array",
     "NumericColumn",
     "Text",
     "check_buckets",

@@ -9,7 +9,8 @@ import numpy as np
 
 from tabnas.data._kinds import Kind
 from tabnas.data._values import to_booleans
-from tabnas.data.columns._column import FittedColumn, Float32Array, Int32Array
+from tabnas.data.columns._column import FittedColumn
+from tabnas.types import Float32Array, Int32Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,12 +15,11 @@ from tabnas.data._values import check_column_type, factorize_texts, to_texts
 from tabnas.data.columns._column import (
     DistinctTexts,
     FittedColumn,
-    Float32Array,
-    Int32Array,
 )
 from tabnas.data.columns._spelling import Spelling, infer_spelling, spell
 from tabnas.decoding import Count
 from tabnas.errors import check_int
+from tabnas.types import Float32Array, Int32Array
 
 OTHER = 0  # the code of rare and unseen categories
 

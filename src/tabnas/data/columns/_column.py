@@ -7,16 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tabnas.data._kinds import Kind
 from tabnas.data._number_text import DECIMAL_MARKS
 from tabnas.decoding import DecodeWith, decode, describe_value
-from tabnas.types import FloatArray
-
-Float32Array = NDArray[np.float32]
-Int32Array = NDArray[np.int32]
+from tabnas.types import Float32Array, FloatArray, Int32Array
 
 
 def read_text(value: Any) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 
 from tabnas.data._datetimes import to_seconds
 from tabnas.data._kinds import Kind
-from tabnas.data.columns._column import FittedColumn, Float32Array, Int32Array
+from tabnas.data.columns._column import FittedColumn
 from tabnas.decoding import FiniteFloat, PositiveFloat
 from tabnas.errors import TabNASError
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import Float32Array, FloatArray, Int32Array, IntArray
 
 DAY = 86_400.0
 MAX_SCALED_TIME = 3.0  # beyond the years of training, nothing is known

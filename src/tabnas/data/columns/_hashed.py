@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from tabnas.data._kinds import Kind
 from tabnas.data._values import check_column_type, factorize_texts, normalize_categories, to_texts
-from tabnas.data.columns._column import FittedColumn, Float32Array, Int32Array
+from tabnas.data.columns._column import FittedColumn
 from tabnas.errors import TabNASError, check_int
+from tabnas.types import Float32Array, Int32Array
 
 BUCKETS = 1 << 16
 """The number of buckets of a column by default."""

@@ -13,20 +13,18 @@ from tabnas.data._values import to_numbers
 from tabnas.data.columns._column import (
     DecimalMark,
     FittedColumn,
-    Float32Array,
-    Int32Array,
     Text,
 )
 from tabnas.decoding import FiniteFloat, PositiveFloat
 from tabnas.errors import TabNASError, did_you_mean
-from tabnas.types import FloatArray, Scaling
+from tabnas.types import Float32Array, FloatArray, Int32Array, Scaling
 
 NORMAL_QUARTILES = 1.349  # the distance between a normal variable's quartiles, in deviations
 SMOOTH_LIMIT = 4.0  # robustly scaled values approach it and never pass it
 MAX_SMOOTH_SHARE = 1 - 2.0**-25  # of the limit; nearer to it, a float32 is the limit itself
 USUAL_SHARE, MAX_DEVIATION_RATIO = 0.9, 30.0
-"""If half of the values are equal, the deviation is the scale, unless it is more than so many times
-the distance from the median that this share of the others keeps."""
+"""If half of the values are equal, the deviation is the scale, unless it is more than
+`MAX_DEVIATION_RATIO` times the distance from the median that `USUAL_SHARE` of the others keep."""
 FAR = 1e9  # beyond it a scaled value is at the limit anyway, and its square could overflow
 
 

@@ -35,7 +35,7 @@ def detect_csv_format(path: Path, *, separator: str, names: Sequence[str] = ()) 
     if names:
         return CsvFormat(separator=separator, header=tuple(names), skip=0, allows_newlines=False)
     lines = _read_first_lines(path)
-    declared = SEPARATOR_LINE.fullmatch(_decode(lines[0]).strip())
+    declared = SEPARATOR_LINE.fullmatch(_decode(lines[0]).strip(" \r\n"))
     lines = lines[1:] if declared and len(lines) > 1 else lines
     separator = declared[1] if declared else detect_separator(list(map(_decode, lines)), separator)
     header, length = _parse_first_records(list(map(_decode, lines)), separator)[0]

@@ -1,4 +1,4 @@
-"""A network without preprocessing in C, to measure what its layers take."""
+"""A network without preprocessing in C, to measure the latency of its layers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def render_bare_network(
     outputs: int,
     prefix: str,
 ) -> BareNetwork:
-    """Return the files of a network whose inputs are all numbers, encoded before."""
+    """Return the files of a network that takes encoded rows of numbers."""
     part = make_numeric_embedding_part(inputs, weights, range(inputs.numeric))
     order = [*range(inputs.numeric), *(part.inputs if part else ())]
     network = make_network(architecture, weights, order, outputs)

@@ -25,7 +25,7 @@ VALUES_PER_LINE = 8
 
 @dataclass(frozen=True)
 class ConstantArray:
-    """An array `static const`."""
+    """A `static const` array."""
 
     name: str
     ctype: str
@@ -48,7 +48,7 @@ class ConstantArray:
 
 @dataclass(frozen=True)
 class ConstantTable:
-    """An array `static const` of structs, one for each column of a kind."""
+    """A `static const` array of structs, one for each column of a kind."""
 
     name: str
     members: dict[str, str]  # types by name
@@ -75,7 +75,7 @@ Constant = ConstantArray | ConstantTable
 
 
 def to_constant(name: str, array: NDArray[Any]) -> ConstantArray:
-    """Return an array of float32 or int8 as a constant, of which compilers read the same bits."""
+    """Return an array of float32 or int8 as a constant that compilers read as the same bits."""
     values = array.ravel().tolist()
     if array.dtype == np.int8:
         return ConstantArray(name, "int8_t", [str(value) for value in values])
@@ -83,7 +83,7 @@ def to_constant(name: str, array: NDArray[Any]) -> ConstantArray:
 
 
 def format_float(value: float) -> str:
-    """Return a float32 as C has it.
+    """Return a float32 as C writes it.
 
     >>> format_float(1.0), format_float(float(np.float32(0.1))), format_float(-1e-45)
     ('1.0f', '0.100000001f', '-1e-45f')
@@ -93,7 +93,7 @@ def format_float(value: float) -> str:
 
 
 def format_double(value: float) -> str:
-    """Return a float64 as C has it."""
+    """Return a float64 as C writes it."""
     return repr(float(value))
 
 

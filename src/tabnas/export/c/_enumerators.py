@@ -27,8 +27,8 @@ def name_enumerators(
 ) -> Enumerators:
     """Name all classes and categories at once, so that no two have the same name.
 
-    Names for unseen and missing categories come first: a category that is called so gets another
-    name.
+    Names for unseen and missing categories come first, so a category of such a name gets another
+    one.
     """
     upper = prefix.upper()
     columns = {

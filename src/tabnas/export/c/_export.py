@@ -10,16 +10,9 @@ from typing import Any
 from tabnas.data import LabelledArrays, Table
 from tabnas.errors import TabNASError
 from tabnas.export._parity import Parity
-from tabnas.export.c._compiler import (
-    HEADER,
-    SELF_TEST,
-    SOURCE,
-    CompiledModel,
-    ObjectSize,
-    find_compiler,
-    measure_size,
-    write_files,
-)
+from tabnas.export.c._code_size import ObjectSize, measure_size
+from tabnas.export.c._compiled_model import CompiledModel
+from tabnas.export.c._compiler import HEADER, SELF_TEST, SOURCE, find_compiler, write_files
 from tabnas.export.c._header import render_header
 from tabnas.export.c._names import DEFAULT_PREFIX
 from tabnas.export.c._parity import check_compiled, check_lookups

@@ -43,7 +43,7 @@ MEMBER = "const {ctype} value = *(const {ctype} *)(const void *)((const char *)r
 
 @dataclass(frozen=True)
 class InputPart:
-    """What computes some inputs of the network: its constants and a function."""
+    """Constants and a function that compute some inputs of the network."""
 
     constants: tuple[Constant, ...]
     trained: tuple[Constant, ...]  # that the cost `bytes` counts
@@ -312,7 +312,7 @@ static float *embed_numbers(const float *encoded, float *x)
 def make_numeric_embedding_part(
     inputs: Inputs, weights: Mapping[str, Weight], encoded: Sequence[int]
 ) -> InputPart | None:
-    """Return what embeds numbers, which lie in the order `encoded`; None without embeddings."""
+    """Return the part that embeds numbers, in the order `encoded`; None without embeddings."""
     if NUMERIC_EMBEDDING not in weights:
         return None
     stored = weights[NUMERIC_EMBEDDING]

@@ -16,7 +16,7 @@ from tabnas.export.c._row import Field, missing_code
 from tabnas.export.c._texts import HASH_TEXT_CODE, define_reader, define_texts
 
 TRUTHS = ("true", "false", "1", "0")
-"""Categories that may be written as another, if a column has some of them."""
+"""Spellings of true and false, which a column that has some of them reads as the same."""
 NUMBER = r"-?\d+(\.\d+)?"
 
 
@@ -68,7 +68,7 @@ def _make_lookup(field: Field, column: CategoricalColumn | HashedColumn, name: s
     if is_exact:
         description = "UTF-8 as in the table: 7, 07 and 7.0 differ"
     elif numbers:
-        description = f"UTF-8; a number in any form: {_list_forms(min(numbers))}"
+        description = f"UTF-8; a number in any form: {_describe_number_forms(min(numbers))}"
     else:
         description = "UTF-8 in upper and lower case as in the table"
     if any("\0" in category for category in column.vocabulary):
@@ -76,10 +76,10 @@ def _make_lookup(field: Field, column: CategoricalColumn | HashedColumn, name: s
     return Lookup(field, name, "const char *text", by_bytes, {}, normalizes, description)
 
 
-def _list_forms(number: str) -> str:
-    """Return how else a number may be written.
+def _describe_number_forms(number: str) -> str:
+    """Return a text with several forms of a number.
 
-    >>> _list_forms("-7"), _list_forms("1.5")
+    >>> _describe_number_forms("-7"), _describe_number_forms("1.5")
     ('"-7", "-07", "-7.0"', '"1.5", "01.5", "1.50"')
     """
     sign, digits = ("-", number[1:]) if number.startswith("-") else ("", number)
@@ -150,7 +150,7 @@ def _define_search(lookup: Lookup) -> str:
             "        if (number < integers[middle]) end = middle; else first = middle + 1;\n"
             "    }\n    return 0;\n}\n"
         )
-    texts = f"categories_of_{lookup.field.name}"  # no function of the file begins so
+    texts = f"categories_of_{lookup.field.name}"  # no function has a name that begins like this
     normalize = "    normalize_text(&category);\n" if lookup.normalizes else ""
     return (
         f"\n{define_texts(texts, list(lookup.texts), storage='static ')}{_open(lookup)}{codes}"

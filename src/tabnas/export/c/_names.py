@@ -29,21 +29,21 @@ signed sizeof static static_assert static_cast struct switch template this threa
 try typedef typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t
 while xor xor_eq
 """
-"""Of C and of C++."""
+"""Keywords of C and of C++."""
 STANDARD_MACROS = """
 alloca assert complex errno fpclassify imaginary isfinite isgreater isgreaterequal isinf isless
 islessequal islessgreater isnan isnormal issignaling isunordered math_errhandling noreturn offsetof
 s6_addr sa_handler sa_sigaction setjmp sigmask signbit sigsetjmp st_atime st_ctime st_mtime stderr
 stdin stdout va_arg va_copy va_end va_start
 """
-"""Of the headers of C and POSIX, as far as they are not in upper case."""
+"""Macros of the headers of C and POSIX that are not in upper case."""
 PLATFORM_MACROS = """
 abs amd64 arm at bank0 bank1 bdata bit cdecl code constrain data degrees eeprom emit far flash
 foreach forever fortran hpux huge hyper i386 ia64 idata interface interrupt interrupts linux m68k
 max min mips monitor near pascal pdata persistent powerpc ppc radians ram reentrant riscv rom round
 sbit sfr sfr16 signals slots small sparc sq sun unix vax vm86 word xdata
 """
-"""Of compilers and frameworks, such as Windows, Arduino, Qt, Keil and SDCC."""
+"""Macros of compilers and frameworks, such as Windows, Arduino, Qt, Keil and SDCC."""
 RESERVED = frozenset(KEYWORDS.split() + STANDARD_MACROS.split() + PLATFORM_MACROS.split())
 MATH_CONSTANT = re.compile(r"m_(\d_)?(e|pi|ln|log|sqrt)")  # M_PIl and others of math.h
 SIGNS = {"<=": "le", ">=": "ge", "<": "lt", ">": "gt", "=": "eq", "+": "plus", "%": "percent"}

@@ -16,11 +16,11 @@ from tabnas.nets import NORM_EPSILON
 from tabnas.space import Architecture
 
 BLOCK = 8
-"""Units that are summed side by side: their sums stay in registers, of vectors where there are."""
+"""Units that are summed side by side, so that their sums stay in (vector) registers."""
 
 
 STEP = 4
-"""Inputs that are added at once: their sum is added to that of the inputs before in one step."""
+"""Inputs that are added at once: their sum is added to that of earlier inputs in one step."""
 
 
 def _repeat(text: str, per_line: int, indent: int) -> str:
@@ -120,7 +120,7 @@ class Network:
     code: str
     calls: tuple[str, ...]
     memory: int  # floats: the largest sum of two neighbouring activations
-    output: str  # where the outputs are in the end
+    output: str  # where the outputs are at the end
 
 
 def make_network(

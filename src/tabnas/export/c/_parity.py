@@ -19,7 +19,7 @@ from tabnas.export._parity import (
     make_predictable_probes,
 )
 from tabnas.export._preprocessing import encode_texts
-from tabnas.export.c._compiler import CompiledModel
+from tabnas.export.c._compiled_model import CompiledModel
 from tabnas.export.c._lookups import Lookup
 from tabnas.export.c._program import Program
 from tabnas.export.c._row import make_rows, missing_code

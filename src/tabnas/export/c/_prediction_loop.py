@@ -65,7 +65,7 @@ class PredictionLoop:
     """Predicts rows one after the other, from the first again after the last."""
 
     def __init__(self, library: ctypes.CDLL, rows: NDArray[Any], outputs: int) -> None:
-        # one row more than the loop reads, in case that an output is not a number
+        # one row more than the loop reads, in case an output is not a number
         self._rows = np.concatenate([rows, rows[:1]])
         self._outputs = np.empty(outputs, np.float32)
         self._function = library.predict_repeatedly

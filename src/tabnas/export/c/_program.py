@@ -23,9 +23,9 @@ from tabnas.space import Precision
 MAX_PARAMETERS = 2_000_000
 """Compilers take seconds, and hundreds of megabytes, for each million."""
 MAX_CODE_BYTES = {Precision.FLOAT32: (3_072, 72), Precision.INT8: (4_352, 176)}
-"""What gcc -O2 on x86-64 makes of the functions of any model, and of the calls of a layer."""
+"""Bytes that gcc -O2 on x86-64 makes of the functions of any model, and of the calls of a layer."""
 MAX_HASH_BYTES = 1_536
-"""What it makes of the functions that read and hash texts."""
+"""Bytes that it makes of the functions that read and hash texts."""
 MAX_PADDING = 31
 """Bytes before an array: those of 32 bytes and more begin at a multiple of 32."""
 
@@ -76,7 +76,7 @@ class Program:
 
     @property
     def column_bytes(self) -> int:
-        """The size of what the encoder knows of the columns: centers and scales."""
+        """The size of the encoder's statistics of the columns: centers and scales."""
         return count_bytes(constant for part in self.parts for constant in part.constants)
 
     @property
@@ -96,7 +96,7 @@ class Program:
 def make_program(model: Model, prefix: str, table: Table | None = None) -> Program:
     """Return a model as a C program; raise an error if a limit does not hold.
 
-    A table tells which numbers are times and durations.
+    If there is a table, its types tell which numbers are times and durations.
     """
     model.check_limits()
     check_prefix(prefix)

@@ -6,13 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tabnas.errors import TabNASError
-from tabnas.export.c._compiler import (
-    Compiler,
-    ObjectSize,
-    find_compiler,
-    measure_size,
-    write_files,
-)
+from tabnas.export.c._code_size import ObjectSize, measure_size
+from tabnas.export.c._compiler import Compiler, find_compiler, write_files
 from tabnas.export.c._names import DEFAULT_PREFIX
 from tabnas.export.c._program import Program, make_program
 from tabnas.model import Model

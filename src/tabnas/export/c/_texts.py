@@ -127,7 +127,7 @@ def define_texts(name: str, texts: Sequence[str], *, storage: str = "") -> str:
         if len(text.encode()) <= MAX_LITERAL:
             entries.append(to_literal(text))
             continue
-        entries.append(f"long_{name}_{len(arrays)}")  # no other name begins so
+        entries.append(f"long_{name}_{len(arrays)}")  # no other name begins like this
         arrays.append(f"static const char {entries[-1]}[] = {{\n{_list_bytes(text)}\n}};\n")
     listed = ",\n".join(f"    {entry}" for entry in entries)
     array = f"{storage}const char *const {name}[{len(texts)}] = {{\n{listed}\n}};\n"

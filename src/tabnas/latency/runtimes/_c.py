@@ -70,7 +70,7 @@ class CRuntime(Runtime):
 def _loop_call(
     loop: Callable[[int], None], rows: int, timer_ns: Callable[[], int] = perf_counter_ns
 ) -> Call:
-    """Return calls of so many rows, as many as make the loop long enough to be timed."""
+    """Return calls of this many rows: enough of them for the loop to be timed."""
     count = 1
     while True:
         began = timer_ns()

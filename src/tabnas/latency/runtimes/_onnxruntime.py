@@ -26,9 +26,9 @@ ERRORS_ONLY = 3  # a log level of ONNX Runtime
 
 
 class OnnxRuntime(Runtime):
-    """ONNX Runtime. A call is `session.run` from Python, with the way to the runtime and back.
+    """ONNX Runtime. A call is `session.run`, including the time to enter it from Python.
 
-    Files hold weights of every precision, but compute with float32, and take as long.
+    Files can hold weights of any precision, but all compute with float32 and take equally long.
     """
 
     name = "onnxruntime"

@@ -1,4 +1,4 @@
-"""What runs exported models, and how a model and a network are called in it."""
+"""The interface of runtimes: how they call an exported model and a network."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tabnas.data import Table
 from tabnas.latency._clock import Call
@@ -17,8 +16,8 @@ from tabnas.model import Model, weight_shapes
 from tabnas.nets import Inputs, NetworkSpec
 from tabnas.space import Precision
 from tabnas.streams import stream
+from tabnas.types import Float32Array
 
-Float32Array = NDArray[np.float32]
 DEFAULT_RESOLUTION = 2.0**-7
 """8 ns: far below what can be measured in onnxruntime, and coarse enough for costs to coincide,
 which keeps feasible sets small."""
@@ -59,7 +58,7 @@ class Runtime(ABC):
 
     @abstractmethod
     def model_call(self, model: Model, table: Table, rows: int) -> Call:
-        """Return a call of an exported model, preprocessing included, on so many rows of a table.
+        """Return a call of an exported model, preprocessing included, on this many rows of a table.
 
         If the table has fewer rows, they are repeated.
         """
@@ -71,7 +70,7 @@ class Runtime(ABC):
         """Return a call of a network without preprocessing, with random weights, on random rows."""
 
     def resolution(self, rows: int) -> float:
-        """Return the resolution of a `LatencyCost` for calls of so many rows."""
+        """Return the resolution of a `LatencyCost` for calls of this many rows."""
         return DEFAULT_RESOLUTION
 
     def precisions_to_measure(self, precisions: Sequence[Precision]) -> tuple[Precision, ...]:

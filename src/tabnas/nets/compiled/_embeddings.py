@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.nets.compiled._fields import (
     EMBEDDING_CATEGORIES,
     EMBEDDING_DIMENSION,
@@ -22,7 +21,7 @@ from tabnas.nets.compiled._vectors import (
     store,
     store_number,
 )
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, Int32Array, IntArray
 
 
 @njit_helper

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tabnas.errors import TabNASError
 from tabnas.nets._engine import RowIndex, State
-from tabnas.nets._examples import Examples, Float32Array, Int32Array
+from tabnas.nets._examples import Examples
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import NUMERIC_EMBEDDING, Child, SuperNetShape
 from tabnas.nets.compiled._gradients import BAD_CLASS, BAD_ROWS, NO_WEIGHT
@@ -28,7 +28,7 @@ from tabnas.nets.compiled._layout import (
 )
 from tabnas.nets.compiled._strides import max_row_stride
 from tabnas.nets.compiled._vectors import LANES
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import Float32Array, FloatArray, Int32Array, IntArray
 
 NO_ROWS: IntArray = np.zeros(0, np.int64)
 NO_CELLS: IntArray = np.zeros(0, np.int64)

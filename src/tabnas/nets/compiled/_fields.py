@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tabnas.nets._examples import Float32Array, Int32Array
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, Int32Array, IntArray
 
 # entries of KernelSpec.sizes
 SIZE_LAYERS = 0  # hidden layers of the SuperNet

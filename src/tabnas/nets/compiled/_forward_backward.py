@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.nets.compiled._children import depth_of
 from tabnas.nets.compiled._embeddings import gather
 from tabnas.nets.compiled._fields import (
@@ -41,7 +40,7 @@ from tabnas.nets.compiled._products import multiply, multiply_transposed, transp
 from tabnas.nets.compiled._strides import positions_size, stride_of
 from tabnas.nets.compiled._teams import Team, share, wait_for_members
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, LANES
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, Int32Array, IntArray
 
 # The offsets of a step's arrays in the buffer. Each layer has three: normalised values, outputs
 # (in the backward pass: gradients before LayerNorm), inverse deviations. After those of all layers:

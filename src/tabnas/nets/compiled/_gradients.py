@@ -7,7 +7,6 @@ from math import inf, isfinite
 import numpy as np
 
 from tabnas.nets._engine import MAX_GRADIENT_NORM
-from tabnas.nets._examples import Float32Array
 from tabnas.nets.compiled._fields import (
     SIZE_LAYERS,
     SIZE_LOSS,
@@ -41,7 +40,7 @@ from tabnas.nets.compiled._numeric_embeddings import dimension_of, sum_by_knot
 from tabnas.nets.compiled._strides import stride_of
 from tabnas.nets.compiled._teams import Team, agree, share, wait_for_members
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, LANES
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, IntArray
 
 # what is wrong with a batch: a row, a category or a label does not exist, or no row has weight
 BAD_ROWS, BAD_CLASS, NO_WEIGHT = -1, -2, -3

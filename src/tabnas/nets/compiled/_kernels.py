@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.nets.compiled._fields import (
     SIZE_LOSS,
     SIZE_OUTPUTS,
@@ -66,7 +65,7 @@ from tabnas.nets.compiled._update import (
     update_numeric_embeddings,
 )
 from tabnas.nets.compiled._vectors import real
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import Float32Array, FloatArray, Int32Array, IntArray
 
 # the types of the kernels' arguments
 _INTS, _INTS2, _INTS3 = types.int64[::1], types.int64[:, ::1], types.int64[:, :, ::1]

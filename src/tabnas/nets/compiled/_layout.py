@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tabnas.nets._examples import Float32Array
 from tabnas.nets._network_spec import Loss
 from tabnas.nets._optimizers import SGD, Adam, Optimizer
 from tabnas.nets._shape import NUMERIC_EMBEDDING, DenseLayer, SuperNetShape
@@ -46,7 +45,7 @@ from tabnas.nets.compiled._strides import (
     size_of_positions,
 )
 from tabnas.nets.compiled._vectors import LANES
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, IntArray
 
 LOSSES = {Loss.LOGISTIC: LOGISTIC, Loss.SOFTMAX: SOFTMAX, Loss.SQUARED_ERROR: SQUARED_ERROR}
 VECTORS = {"bias": LAYER_BIAS, "scale": LAYER_SCALE, "shift": LAYER_SHIFT}
@@ -103,7 +102,7 @@ def build_layout(shape: SuperNetShape) -> Layout:
 
 
 def buffer_size(shape: SuperNetShape, rows: int) -> int:
-    """Return how many numbers the arrays of a step on so many rows take, for any child.
+    """Return how many numbers the arrays of a step on `rows` rows take, for any child.
 
     See `partition_workspace`. A narrower child may have a larger stride than the widest.
     """

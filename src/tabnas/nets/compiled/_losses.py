@@ -9,11 +9,10 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 
-from tabnas.nets._examples import Float32Array, Int32Array
 from tabnas.nets.compiled._fields import Batch
 from tabnas.nets.compiled._jit import address, njit_helper, njit_in_order, njit_inline
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, ONE, ZERO, intrinsic, prefetch, real
-from tabnas.types import FloatArray, IntArray
+from tabnas.types import Float32Array, FloatArray, Int32Array, IntArray
 
 LOGISTIC, SOFTMAX, SQUARED_ERROR = 0, 1, 2
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tabnas.nets._examples import Float32Array
 from tabnas.nets.compiled._children import depth_of
 from tabnas.nets.compiled._fields import (
     LAYER_BIAS,
@@ -26,7 +25,7 @@ from tabnas.nets.compiled._vectors import (
     splat,
     store_number,
 )
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, IntArray
 
 
 @njit_helper

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tabnas.nets._examples import Float32Array
 from tabnas.nets.compiled._fields import (
     KNOT_COLUMN,
     KNOT_FIRST,
@@ -29,7 +28,7 @@ from tabnas.nets.compiled._vectors import (
     store_number,
     where_not_negative,
 )
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, IntArray
 
 
 @njit_inline

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tabnas.nets._examples import Float32Array
 from tabnas.nets.compiled._fields import (
     BETA1,
     BETA2,
@@ -33,6 +32,7 @@ from tabnas.nets.compiled._vectors import (
     square_root,
     store,
 )
+from tabnas.types import Float32Array
 
 
 @njit_inline

@@ -97,7 +97,7 @@ def _cell(cells: int, index: int) -> int:
 
 @njit_inline
 def _pause(polls: int) -> None:
-    """Let others have the core, after so many looks."""
+    """Let others have the core, after this many polls."""
     if polls > SPINS + YIELDS:
         _usleep(SLEEP_MICROSECONDS)
     elif polls > SPINS:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tabnas.nets._examples import Float32Array
 from tabnas.nets.compiled._children import depth_of
 from tabnas.nets.compiled._embeddings import sum_by_category
 from tabnas.nets.compiled._fields import (
@@ -39,7 +38,7 @@ from tabnas.nets.compiled._numeric_embeddings import dimension_of
 from tabnas.nets.compiled._optimizers import adam, adam_row, momentum, sgd, update_marked
 from tabnas.nets.compiled._teams import Team, share
 from tabnas.nets.compiled._vectors import FLOAT_BYTES, LANES, ONE, ZERO, real
-from tabnas.types import IntArray
+from tabnas.types import Float32Array, IntArray
 
 
 @njit_helper

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tabnas.errors import TabNASError
 from tabnas.nets._engine import MAX_GRADIENT_NORM, RowIndex, State
-from tabnas.nets._examples import Examples, Float32Array
+from tabnas.nets._examples import Examples
 from tabnas.nets._optimizers import Optimizer
 from tabnas.nets._shape import NUMERIC_EMBEDDING, Child, SuperNetShape
 from tabnas.nets._soft_targets import TopClasses
@@ -25,6 +25,7 @@ from tabnas.nets.torch._network import forward, mean_loss, row_losses
 from tabnas.nets.torch._numeric_embeddings import Knots, Positions, embed, sum_by_knot
 from tabnas.nets.torch._optimizer_state import OptimizerState
 from tabnas.nets.torch._row_checks import check_rows, check_weight, split_batch
+from tabnas.types import Float32Array
 
 MOMENTS = ("first_moment", "second_moment")
 Batch = Mapping[str, Tensor]

@@ -128,7 +128,7 @@ def _table(result: RunResult, front: set[int]) -> Table | None:
         [
             str(k + 1),
             str(candidate.architecture),
-            *([] if result.teacher is None else [candidate.lesson]),
+            *([] if result.teacher is None else [candidate.learned_from]),
             *([candidate.precision] if result.has_rounded_candidates else []),
             format_score(result.metric, candidate.score),
             *(format_number(candidate.costs[c]) if c in candidate.costs else "" for c in costs),

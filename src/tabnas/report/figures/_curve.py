@@ -30,7 +30,7 @@ RADIUS = 5.5
 MIN_LOG_RATIO = 4.0
 """Limits are mostly doubled, so the axis is logarithmic from smaller ratios on than elsewhere."""
 MAX_OUTSIDE = 0.5
-"""References are drawn up to this share of the networks' range outside of it."""
+"""References farther from the networks' range than this share of it are not drawn to scale."""
 MAX_NAME_WIDTH = 26
 TREES = "boosted trees"
 MAX_REFERENCES = 4
@@ -155,7 +155,7 @@ class _Curve:
                 levels = (TOP + 6, TOP + 20) if is_above else (BOTTOM - 10, BOTTOM - 24)
             is_good = (score.value > (low + high) / 2) == self.result.greater_is_better
             sides = (LEFT + 4, RIGHT - width) if is_good else (RIGHT - width, LEFT + 4)
-            middle = (LEFT + RIGHT - width) / 2  # for want of a better place
+            middle = (LEFT + RIGHT - width) / 2  # fallback: centred
             box = self.placer.place(
                 text_box(text, left, level) for left in (*sides, middle) for level in levels
             )
@@ -163,7 +163,7 @@ class _Curve:
                 self.drawing.text(box.left, box.bottom - 3, text, "tick")
 
     def draw_names(self) -> int:
-        """Write the architectures next to their marks; return how many found no place."""
+        """Write the architectures next to their marks; return how many do not fit."""
         n_unnamed = 0
         upwards = not self.result.greater_is_better
         for model in sorted(self.models, key=lambda m: (not m.pareto_optimal, self.result.used(m))):

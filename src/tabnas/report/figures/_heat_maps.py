@@ -79,13 +79,13 @@ class _Layer:
 
     @property
     def chosen_row(self) -> float:
-        """The row of what the model has; between two rows if it is no candidate."""
+        """The row of the model's choice; between two rows if it is not among the candidates."""
         following = bisect_left(self.candidates, self.chosen)
         return following if self.chosen in self.candidates else following - 0.5
 
     @property
     def choice(self) -> str:
-        """What the model has, in words."""
+        """The model's choice in words."""
         if self.quantity == "width" and not self.chosen:
             return "left out"
         return f"{self.quantity} {self.chosen:,}"
@@ -222,7 +222,7 @@ def _describe(result: RunResult, snapshots: Sequence[Snapshot]) -> list[str]:
 
 
 def _differs_from_policy(result: RunResult, last: Snapshot) -> bool:
-    """Return whether a layer of the model is another than the policy's most likely one."""
+    """Return whether a layer of the model differs from the most likely one of the policy."""
     for layer, probabilities in zip(_list_layers(result), last.probabilities, strict=True):
         candidates = layer.candidates
         nearest = min(range(len(candidates)), key=lambda j: abs(candidates[j] - layer.chosen))

@@ -58,7 +58,7 @@ def draw_limits(result: RunResult) -> Figure:
 
 
 def _describe_check(result: RunResult, limited: Mapping[str, CostUse]) -> str:
-    """Say when limits are checked: latency cannot be counted."""
+    """Return sentences on how the limits were checked."""
     latency = limited.keys() & LATENCY_ROWS
     which = "another" if latency else "a"
     sentences = []
@@ -92,7 +92,7 @@ def _draw_bar(drawing: Drawing, name: str, cost: CostUse, top: float) -> None:
 
 
 def _describe_wider_neighbours(result: RunResult) -> list[str]:
-    """Say which limits forbid a wider network."""
+    """Return sentences on which limits forbid a wider network."""
     neighbours = result.wider_steps
     if not neighbours:
         return []

@@ -130,7 +130,7 @@ def _describe(result: RunResult, sizes: Sequence[int], names: Sequence[str]) -> 
 
 
 def _describe_memory(sizes: Sequence[int], names: Sequence[str]) -> str:
-    """Say for which two neighbouring layers the activations take the most memory."""
+    """Return a sentence on the two neighbouring layers whose activations take the most memory."""
     peak = max(range(len(sizes) - 1), key=lambda k: sizes[k] + sizes[k + 1])
     before, after = names[peak : peak + 2]
     return (

@@ -15,7 +15,7 @@ from tabnas.results import NumericCurve, RunResult
 COLUMNS, GAP = 2, 26.0
 LEGEND_HEIGHT = 26.0
 HEAD, HEIGHT, FOOT = 24.0, 92.0, 34.0
-"""Of a panel: its title, its lines, its axis."""
+"""The heights of the title, the lines and the axis of a panel."""
 TICK, LONG_TICK = 4.0, 7.0
 MAX_NAME_WIDTH = 27
 MAX_LABELS, MIN_LABEL_GAP = 4, 6.0
