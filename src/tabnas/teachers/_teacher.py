@@ -13,7 +13,8 @@ from tabnas.types import IntArray
 
 MAX_SUM_ERROR = 1e-3
 """How far the probabilities of a row may be from adding up to 1: files have rounded numbers."""
-MAX_ROUNDING = 1e-6  # by which a probability may be below 0 or above 1
+MAX_ROUNDING = 1e-6
+"""By how much a probability may be below 0 or above 1."""
 StepCallback = Callable[[], None]
 
 
