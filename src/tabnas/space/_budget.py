@@ -15,6 +15,7 @@ from tabnas.space._search_space import SearchSpace
 from tabnas.space.costs import COSTS, Bytes, CallableCost, Cost
 
 MAX_LIMIT = float_info.max
+"""The largest limit on a cost."""
 
 
 @dataclass(frozen=True)
