@@ -16,11 +16,13 @@ from tabnas.runs import (
     RunCheckpoint,
     RunFolder,
     RunSettings,
+    TradeoffFolder,
     execute_in_folder,
     load_config,
     load_result,
     load_run_model,
     plan_run,
+    plan_tradeoff,
     run_in_folder,
 )
 from tabnas.runs.checkpoints._file import write_checkpoint
@@ -248,3 +250,14 @@ def test_malformed_configs_are_refused(tmp_path: Path) -> None:
         (tmp_path / "config.toml").write_bytes(content)
         with pytest.raises(TabNASError, match="cannot be read"):
             load_config(tmp_path)
+
+
+def test_a_tradeoff_writes_no_events(tmp_path: Path) -> None:
+    data = LabelledTable.from_table(make_table(60).drop(["value"]), "kind")
+    settings = RunSettings(**SETTINGS | {"time": None})
+    planned = plan_tradeoff(data, settings, cost="parameters", limits=(200, 300))
+    with (
+        TradeoffFolder(tmp_path / "curve") as folder,
+        pytest.raises(TabNASError, match="tensorboard must be used with a run of one limit"),
+    ):
+        execute_in_folder(folder, planned, {"settings": settings.to_dict()}, tensorboard=True)

@@ -134,7 +134,7 @@ def _resume(
             output,
             tradeoff=tradeoff,
             saved_plan=config.get("plan"),
-            tensorboard=_continue_events(folder.path),
+            tensorboard=tradeoff is None and _continue_events(folder.path),
             process_group=process_group,
             job_config=job_config,
         )

@@ -49,8 +49,8 @@ def execute_in_folder(
         The status file of the folder; it passes progress on to a callback.
     on_begin
         Called with the checkpoint once the folder is written and before the work begins.
-    process_group, job_config
-        The processes of a run, and the parallel jobs of a trade-off.
+    tensorboard, process_group, job_config
+        Whether a run writes events, the processes of a run, and the parallel jobs of a trade-off.
 
     Returns
     -------
@@ -61,6 +61,11 @@ def execute_in_folder(
         raise TabNASError(
             f"job_config must be used with a trade-off, but {folder.name!r} is a run of one limit; "
             "leave it out"
+        )
+    if tensorboard and isinstance(planned, PlannedTradeoff):
+        raise TabNASError(
+            f"tensorboard must be used with a run of one limit, but {folder.name!r} is a "
+            "trade-off; leave it out"
         )
     status = status or StatusFile(folder.path)
     checkpoint = folder.begin(
