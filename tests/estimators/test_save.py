@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from tabnas.data import Table
+from tabnas.data import ClassTarget, Table
 from tabnas.errors import TabNASError
 from tabnas.estimators import TabNASClassifier, TabNASRegressor
 from tabnas.runs import LabelledTable, RunSettings, run_in_folder
@@ -118,3 +118,17 @@ def test_a_loaded_run_does_not_need_the_columns_that_it_does_not_use(tmp_path: P
     half = frame.index < 40
     again.fit(frame[half], labels[half], X_val=frame[~half], y_val=labels[~half])
     assert again.n_features_in_ == 3
+
+
+def test_a_loaded_run_of_an_array_does_not_need_the_columns_that_it_does_not_use(
+    tmp_path: Path,
+) -> None:
+    X = np.random.default_rng(0).normal(size=(80, 3))  # noqa: N806
+    target = ClassTarget(name="y", classes=("a", "b"))
+    data = LabelledTable(Table.from_data(X), target, (X[:, 0] > 0).astype(np.int32))
+    settings = RunSettings(limits={"parameters": 100}, drop=("x1",), reference_models=False)
+    with patch_plan_constants(BRIEF):
+        run_in_folder(tmp_path / "run", data, settings)
+    loaded = TabNASClassifier.load(tmp_path / "run")
+    assert loaded.n_features_in_ == 2
+    np.testing.assert_array_equal(loaded.predict(X), loaded.predict(X[:, [0, 2]]))

@@ -251,9 +251,8 @@ class TabNASEstimator(BaseEstimator):  # type: ignore[misc]
         loaded._set_model(model)
         if isinstance(model.target, ClassTarget):
             loaded.classes_ = model.target.labels
-        names = model.feature_names
+        names = [name for name in model.feature_names if name not in model.encoder.dropped]
         if model.encoder.has_names:
-            names = tuple(name for name in names if name not in model.encoder.dropped)
             loaded.feature_names_in_ = np.array(names, dtype=object)
         loaded.n_features_in_ = len(names)
         return loaded
