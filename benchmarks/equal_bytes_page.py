@@ -31,7 +31,31 @@ def write_page(out: Path) -> None:
     if "tabnas" not in contents:  # others are compared with it
         return
     ours, summary = contents["tabnas"], summarize(contents)
-    lines = [
+    lines = _describe_methods(ours)
+    if len(summary["limits"]) > 1:
+        _draw(summary, out / PICTURE)
+        alt = "Loss against bytes for every table, one curve for each method"
+        lines += [
+            "",
+            f"![{alt}]({PICTURE})",
+            "",
+            "Curves that leave a panel are worse.",
+        ]
+    for limit in summary["limits"]:
+        lines += ["", f"## {limit['limit'] // 1_000} kB", "", *_limit_table(summary, limit)]
+    lines += ["", "## Tables that no default was chosen by", "", *_fresh_table(summary)]
+    lines += ["", "## Without a limit", "", *_free_table(summary["free"])]
+    lines += ["", "## What each part is worth", "", *_describe_parts(summary)]
+    lines += ["", _describe_rounding(ours)]
+    lines += ["", "## Time", "", *_time_table(contents, summary["tables"])]
+    lines += ["", _describe_alternative(contents, summary["limits"])]
+    origin = {key: ours[key] for key in ORIGIN if key in ours}
+    write_results(out, "equal_bytes", origin | summary, "\n".join(lines) + "\n")
+
+
+def _describe_methods(ours: dict[str, Any]) -> list[str]:
+    """Return the head of the page: what is compared, how it is tuned, and what leads are."""
+    return [
         "# Equal bytes",
         "",
         f"`{ours['command']}`, {ours['date']}. Log loss, or RMSE for california_housing and "
@@ -40,8 +64,7 @@ def write_page(out: Path) -> None:
         "tabnas plus the mean difference over common seeds. Of tables with more than 50,000 rows, "
         "every seed has a sample. The lowest mean of a row is bold; a blank means that the method "
         "cannot keep the limit, or was not measured. All probabilities are calibrated by a "
-        "temperature on the validation rows. How each method is tuned is in the modules of "
-        "`benchmarks/peers`.",
+        "temperature on the validation rows.",
         "",
         "The methods:",
         "",
@@ -79,24 +102,6 @@ def write_page(out: Path) -> None:
         "are still somewhat optimistic. So there are [other tables](#tables-that-no-default-was-"
         "chosen-by), too.",
     ]
-    if len(summary["limits"]) > 1:
-        _draw(summary, out / PICTURE)
-        alt = "Loss against bytes for every table, one curve for each method"
-        lines += [
-            "",
-            f"![{alt}]({PICTURE})",
-            "",
-            "Curves that leave a panel are worse.",
-        ]
-    for limit in summary["limits"]:
-        lines += ["", f"## {limit['limit'] // 1_000} kB", "", *_limit_table(summary, limit)]
-    lines += ["", "## Tables that no default was chosen by", "", *_fresh_table(summary)]
-    lines += ["", "## Without a limit", "", *_free_table(summary["free"])]
-    lines += ["", "## What each part is worth", "", *_describe_parts(summary)]
-    lines += ["", _describe_rounding(ours)]
-    lines += ["", "## Time", "", *_time_table(contents, summary["tables"])]
-    origin = {key: ours[key] for key in ORIGIN if key in ours}
-    write_results(out, "equal_bytes", origin | summary, "\n".join(lines) + "\n")
 
 
 def _fresh_table(summary: dict[str, Any]) -> list[str]:
@@ -137,7 +142,17 @@ def _limit_table(summary: dict[str, Any], limit: dict[str, Any]) -> list[str]:
             f"of *{method}* on {counts['won']} of {counts['of']}"
             for method, counts in limit["rounded"].items()
         )
-        sentences.append(f"Of the methods with 8-bit weights, it is ahead {', '.join(rounded)}.")
+        sentences.append(
+            f"Of the methods with 8-bit weights, it is ahead {', '.join(rounded)}, of all of them "
+            f"on {limit['rounded_ours']} of {limit['rounded_tables']}."
+        )
+    medians = {
+        title: np.median([row[key]["change"] for row in limit["rows"] if row[key] is not None])
+        for title, key in (("lead", "lead"), ("lead over int8", "rounded_lead"))
+        if any(row[key] is not None for row in limit["rows"])
+    }
+    named = " and ".join(f"the {title} is {median:+.1f} %" for title, median in medians.items())
+    sentences.append(f"In the median of the tables, {named}.")
     sentences.append(f"Seeds of each table: {_describe_seeds(limit['rows'], methods)}.")
     return [*lines, "", " ".join(sentences)]
 
@@ -223,6 +238,31 @@ def _describe_rounding(content: dict[str, Any]) -> str:
         f"{len(changes)} of {len(rows)} networks have int8 weights. Rounding changed "
         f"their loss on validation rows by {np.mean(changes):+.5f} on average, "
         f"{min(changes):+.4f} to {max(changes):+.4f}."
+    )
+
+
+def _describe_alternative(contents: dict[str, Any], limits: list[dict[str, Any]]) -> str:
+    """Return how much worse and how much faster a single int8 network is, in the median."""
+    rows = next((limit["rows"] for limit in limits if limit["limit"] == PART_LIMIT), [])
+    changes = [
+        100 * (row["losses"]["plain int8"] / row["losses"]["tabnas"] - 1)
+        for row in rows
+        if "plain int8" in row["losses"]
+    ]
+    seconds = {
+        (row["table"], row["method"]): row["seconds"]
+        for row in contents.get("time", {"rows": []})["rows"]
+    }
+    shares = [
+        seconds[table, "plain int8"] / value
+        for (table, method), value in seconds.items()
+        if method == "tabnas" and (table, "plain int8") in seconds
+    ]
+    if not changes or not shares:
+        return ""
+    return (
+        f"*plain int8* has a mean loss {np.median(changes):.1f} % higher than that of tabnas in "
+        f"the median of the tables, and takes {100 * np.median(shares):.0f} % of its time."
     )
 
 
